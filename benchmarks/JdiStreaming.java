@@ -10,7 +10,7 @@ import com.sun.jdi.request.MethodEntryRequest;
 import com.sun.jdi.request.ModificationWatchpointRequest;
 import java.util.Map;
 
-/** Is told of every call, or of every writing of the field, through JDI; no thread is stopped. */
+/** Gets every call, or of every writing of the field, through JDI; no thread is stopped. */
 public class JdiStreaming {
     public static void main(String[] arguments) throws Exception {
         AttachingConnector connector =

@@ -83,7 +83,7 @@ public class Mixed {
         System.out.println("ready " + made);
         System.out.flush();
         while (System.in.read() >= 0) {
-            // Until whoever started this closes the pipe.
+            // Until the process that started this closes the pipe.
         }
     }
 }

@@ -14,7 +14,7 @@ public class NetBeans {
             long begin = System.nanoTime();
             Heap heap = HeapFactory.createHeap(new File(path));
             long opened = System.nanoTime();
-            // The largest of all cannot be told before each is known.
+            // The largest of all is not known before each is.
             List<?> largest = heap.getBiggestObjectsByRetainedSize(1);
             long done = System.nanoTime();
             System.out.println(

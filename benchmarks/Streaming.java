@@ -6,7 +6,7 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Calls a method, or writes a field, as often as it is told and says how long that took.
+ * Calls a method, or writes a field, as often as its argument says and says how long that took.
  *
  * <p>{@code call N T} and {@code write N T}: N times in each of T threads; the answer is
  * nanoseconds of a processor for one time, so that other work on the machine counts little; of ten

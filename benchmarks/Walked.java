@@ -2,7 +2,7 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 
 /**
- * Has as many objects of one class as it is told, and walks the heap with callbacks in C++ that do
+ * Has as many objects of one class as its argument says, and walks the heap with callbacks in C++ that do
  * nothing, or give each object a tag, when asked: {@code walk} and {@code tag}; the answer is
  * nanoseconds.
  */

@@ -1,9 +1,9 @@
 """All threads of a program with five hundred of them, with stacks, lines and names, as objects.
 
 The figures of docs/threads.md.  `make bench BENCH=model_threads`, with names of VMs as ARGS: each
-VM gets a fresh program (Target.java), and the median of thirty looks counts, after the first, which
-is told apart because it looks up the names of all methods.  Before that, the variables of one frame
-are read, with and without the other threads.
+VM gets a fresh program (Target.java), and the median of thirty samples counts, after the first,
+which is measured apart because it looks up the names of all methods.  Before that, the variables of
+one frame are read, with and without the other threads.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def measure(
 
 
 def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path) -> dict[str, float]:
-    """Nanoseconds for one event that a debugger is told of without stopping for it."""
+    """Nanoseconds for one event that a debugger gets without stopping for it."""
     if not list(jvm.home.glob("lib/libjdwp.so")) and jvms.feature_of(jdk) == jvm.feature:
         jvm = jvms.Jvm(jvm.name, jdk)
     agent = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:0"

@@ -134,13 +134,13 @@ def threads_table(
 
 
 def capability_status(vm: jvmti.VM) -> Text:
-    """What this JVM allows us: held, to be had, and what only its start could have given."""
+    """What this JVM allows us: held, available, and what only its start could have given."""
     held, potential = vm.lookup_env.get_capabilities(), vm.env.get_potential_capabilities()
     missing = ALL & ~potential
     text = Text()
     text.append(f"{len(held)} held", style="bold green")
     text.append(" (" + ", ".join(c.name.removeprefix("can_get_") for c in held) + ")\n")
-    text.append(f"{len(potential)} to be had", style="bold cyan")
+    text.append(f"{len(potential)} available", style="bold cyan")
     text.append(" now, on request\n")
     text.append(f"{len(missing)} missing", style="bold red")
     text.append(": breakpoints, local variables … are for programs started with\n")

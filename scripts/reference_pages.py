@@ -193,7 +193,7 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     facts = [f"phase: {declaration.phase.value}", f"number {declaration.number}"]
     facts.append(f"since {declaration.since}")
     if declaration.thread_filtered:
-        facts.append("can be had for single threads")
+        facts.append("can be enabled for single threads")
     text, parts = sections(inspect.getdoc(event) or "")
     lines = [f"## {declaration.name}", "", code(text), "", f"{', '.join(facts)}."]
     if declaration.capabilities:
@@ -205,8 +205,8 @@ def event_entry(event: type[JvmtiEvent]) -> list[str]:
     else:
         lines.append(f"Its thread waits {limit} for a handler that does not say otherwise.")
     own = {
-        OwnWork.NEVER: "Not told where this controller's own calls or handlers cause it",
-        OwnWork.IN_CALLS: "Not told where this controller's own handlers cause it",
+        OwnWork.NEVER: "Not reported if this controller's own calls or handlers cause it",
+        OwnWork.IN_CALLS: "Not reported if this controller's own handlers cause it",
     }.get(declaration.own_work)
     if own and declaration.reported_with:
         own += f", unless it has a `{declaration.reported_with}`"
@@ -307,7 +307,7 @@ def error_page() -> str:
     """Each error code of JVM TI, its exception, and what to do about it."""
     lines = ["# JVM TI: errors", ""]
     lines += ["Each error code is an exception of its own in `jvmti.errors`, all of them"]
-    lines += ["`jvmti.JvmtiError`. The message says what the error means where it was met.", ""]
+    lines += ["`jvmti.JvmtiError`. The message says what the error means where it occurred.", ""]
     lines += ["| code | exception | what it means, and what to do |", "| ---: | --- | --- |"]
     lines += [
         f"| {number} {error.CONSTANT} | `{error.__name__}` | {error.DETAIL} |"

@@ -1,4 +1,4 @@
-"""What MkDocs is told beyond mkdocs.yml.
+"""Settings of MkDocs beyond mkdocs.yml.
 
 The figures of benchmarks/README.md are a page of the site, at the same place seen from the others
 as in the repository, so that links to it work in both.  The chapters of the reference are in the

@@ -51,7 +51,7 @@ def interrupt_in(function: Callable[[], object]) -> None:
     """Call a function that is written in C, with an interrupt that has come just before.
 
     Python raises it in the first line of Python that runs: that is in a finalizer, where the
-    function drops something that has one, and nobody hears of it.
+    function drops something that has one, and nobody notices.
     """
     deque(map(_call, (_thread.interrupt_main, function)), maxlen=0)
 

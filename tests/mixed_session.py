@@ -164,13 +164,13 @@ def look_at_objects(vm: jvmti.VM, seen: Seen, classes: numpy.ndarray[Any, Any], 
     names = list(env.get_class_signature(types).check().signature)
     distinct = {name: row for row, name in enumerate(names) if not name.startswith("[")}
     one_each = types.array[list(distinct.values())]
-    instance_fields, holders, kinds = fields_of(vm, seen, one_each, static=False)
+    instance_fields, owners, kinds = fields_of(vm, seen, one_each, static=False)
     fields: dict[int, list[tuple[int, str]]] = {}
-    for handle, holder, kind in zip(instance_fields.tolist(), holders.tolist(), kinds, strict=True):
-        fields.setdefault(holder, []).append((handle, kind[0]))
+    for handle, owner, kind in zip(instance_fields.tolist(), owners.tolist(), kinds, strict=True):
+        fields.setdefault(owner, []).append((handle, kind[0]))
     wanted: dict[str, tuple[list[int], list[int]]] = {}
-    for row, holder in zip(distinct.values(), one_each.tolist(), strict=True):
-        for handle, kind in fields.get(holder, ()):
+    for row, owner in zip(distinct.values(), one_each.tolist(), strict=True):
+        for handle, kind in fields.get(owner, ()):
             receivers, members = wanted.setdefault(kind, ([], []))
             receivers.append(int(objects[row]))
             members.append(handle)

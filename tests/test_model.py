@@ -226,19 +226,19 @@ def test_deadlocks_are_found_by_both_ways_of_looking(
     with jvmti.attach(program.pid, timeout=30) as vm:
         finder = LockFinder(vm)
         threads = vm.threads.snapshot()
-        look = finder.sample(threads)
-        assert look.source == ("jvmti" if reserved else "dump")
+        sample = finder.sample(threads)
+        assert sample.source == ("jvmti" if reserved else "dump")
         names = {thread.id: thread.name for thread in threads}
-        circles = [{names[one] for one in circle} for circle in finder.deadlocks(threads, look)]
+        circles = [{names[one] for one in circle} for circle in finder.deadlocks(threads, sample)]
         assert len(circles) == 2
         assert {"first", "second"} in circles
         assert {"third", "fourth"} in circles
         numbers = {thread.name: thread.id for thread in threads}
-        onlooker = look.threads[numbers["onlooker"]]
+        onlooker = sample.threads[numbers["onlooker"]]
         assert onlooker.owner == numbers["first"]
         assert onlooker.waits_for is not None
         assert onlooker.waits_for.class_name == "Deadlock$One"
-        first = look.threads[numbers["first"]]
+        first = sample.threads[numbers["first"]]
         assert [lock.class_name for lock in first.owned] == ["Deadlock$One"]
         assert first.owned[0] == onlooker.waits_for
 
@@ -246,12 +246,12 @@ def test_deadlocks_are_found_by_both_ways_of_looking(
 def test_no_deadlock_is_seen_where_threads_only_wait(vm: jvmti.VM) -> None:
     finder = LockFinder(vm)
     threads = vm.threads.snapshot()
-    look = finder.sample(threads)
-    assert finder.deadlocks(threads, look) == []
+    sample = finder.sample(threads)
+    assert finder.deadlocks(threads, sample) == []
     ids = {thread.name: thread.id for thread in threads}
-    assert look.threads[ids["blocked"]].owner == ids["holder"]
-    assert look.threads[ids["queued"]].owner == ids["holder"]
-    assert look.threads[ids["waiting"]].owner is None
+    assert sample.threads[ids["blocked"]].owner == ids["holder"]
+    assert sample.threads[ids["queued"]].owner == ids["holder"]
+    assert sample.threads[ids["waiting"]].owner is None
 
 
 def test_the_first_example_of_the_readme_works(

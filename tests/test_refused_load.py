@@ -22,7 +22,7 @@ def test_a_program_ends_well_after_an_agent_that_could_not_connect(
     library = library_for_executable(jvm.java)
     for _ in range(3):
         with pytest.raises(AttachError):
-            # Some VMs unload the library at once, while the VM's end is still to be told to it.
+            # Some VMs unload the library at once, while the VM's end is still to be reported to it.
             hotspot.load_agent(find(program.pid), library, f"connect={tmp_path}/nobody.sock")
     assert program.stop() == 0
     assert program.crash() is None

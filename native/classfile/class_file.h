@@ -104,13 +104,13 @@ class Output {
   }
   void cut(uint32_t size) { bytes_.shrink(size); }
   void u1(uint32_t value) {
-    if (uint8_t* at = room(1)) at[0] = static_cast<uint8_t>(value);
+    if (uint8_t* at = space(1)) at[0] = static_cast<uint8_t>(value);
   }
   void u2(uint32_t value) {
-    if (uint8_t* at = room(2)) write2(at, value);
+    if (uint8_t* at = space(2)) write2(at, value);
   }
   void u4(uint32_t value) {
-    if (uint8_t* at = room(4)) put4(at, value);
+    if (uint8_t* at = space(4)) put4(at, value);
   }
   void u8(uint64_t value) {
     u4(static_cast<uint32_t>(value >> 32));
@@ -118,10 +118,10 @@ class Output {
   }
   void copy(const uint8_t* from, uint64_t size) {
     if (size == 0 || from == nullptr) return;
-    if (uint8_t* at = room(size)) std::memcpy(at, from, size);
+    if (uint8_t* at = space(size)) std::memcpy(at, from, size);
   }
   // Space for more bytes; null if memory is short.
-  uint8_t* room(uint64_t size) {
+  uint8_t* space(uint64_t size) {
     uint64_t used = bytes_.size();
     if (failed) return nullptr;
     if (used + size > bytes_.capacity()) {

@@ -98,7 +98,7 @@ bool Method::line_numbers(Bytes table) {
   const uint8_t* from = table.take(uint64_t{count} * 4);
   if (table.bad) return false;
   out_->u2(count);
-  uint8_t* to = out_->room(uint64_t{count} * 4);
+  uint8_t* to = out_->space(uint64_t{count} * 4);
   if (to == nullptr) return false;
   for (uint32_t i = 0; i < count; ++i, from += 4, to += 4) {
     write2(to, mapped(read2(from)));
@@ -116,7 +116,7 @@ bool Method::local_variables(Bytes table) {
     uint32_t end = start + table.u2();
     if (end > size_) return false;
     const uint8_t* rest = table.take(6);
-    uint8_t* to = out_->room(10);
+    uint8_t* to = out_->space(10);
     if (rest == nullptr || to == nullptr) return false;
     uint32_t moved = mapped(start);
     write2(to, moved);

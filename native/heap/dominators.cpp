@@ -7,7 +7,7 @@
 //   dominates such a leaf is the nearest common ancestor of what refers to it.
 // - The climb takes the jumps of Myers' skew-binary ancestors, so that a linked list of
 //   millions whose nodes refer to the same few objects costs a logarithm and not a walk.
-// - References from an ancestor in the depth-first tree are dealt with when they are met;
+// - References from an ancestor in the depth-first tree are dealt with when they are reached;
 //   only those from behind are kept for later.
 //
 // Numbers are those of the depth-first search, from 1; 0 is the root above all roots.

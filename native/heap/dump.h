@@ -148,7 +148,7 @@ struct jvmti_heap_dump {
     uint32_t length = extent[object];
     uint32_t of = class_of[object];
     if (length & jvmti::heap::kIsClass) {
-      return classes[length & ~jvmti::heap::kIsClass].mirror_size;
+      return classes[length & ~jvmti::heap::kIsClass].class_object_size;
     }
     const jvmti::heap::SizeRule& rule = rules[of];
     uint64_t bytes = rule.base + static_cast<uint64_t>(rule.stride) * length;

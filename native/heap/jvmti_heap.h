@@ -76,14 +76,14 @@ enum {
 
 typedef struct {
   uint64_t id;
-  uint64_t layout_bytes; /* what the fields of an object take in the file, superclasses' too */
-  uint64_t own_bytes;    /* those it declares itself; they come first */
-  uint64_t mirror_size;  /* of the class object itself */
-  uint32_t name;         /* a string, as the file has it: java/lang/String, [I */
-  uint32_t super;        /* a class */
-  uint32_t object;       /* the class object */
-  uint32_t loader;       /* an object */
-  uint32_t first_field;  /* in the column of fields, statics first */
+  uint64_t layout_bytes;      /* what the fields of an object take in the file, superclasses' too */
+  uint64_t own_bytes;         /* those it declares itself; they come first */
+  uint64_t class_object_size; /* of the class object itself */
+  uint32_t name;              /* a string, as the file has it: java/lang/String, [I */
+  uint32_t super;             /* a class */
+  uint32_t object;            /* the class object */
+  uint32_t loader;            /* an object */
+  uint32_t first_field;       /* in the column of fields, statics first */
   uint32_t statics;
   uint32_t fields;
   uint32_t serial;

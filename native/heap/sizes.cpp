@@ -92,7 +92,7 @@ int32_t compute_sizes(jvmti_heap_dump& dump) {
     dump.rules.push(SizeRule{one.size, one.stride});
   }
   // A class object is an object of java.lang.Class with the static fields behind it.
-  uint64_t mirror = dump.classes[dump.class_class].size;
+  uint64_t class_object = dump.classes[dump.class_class].size;
   for (uint32_t i = 0; i < dump.classes.size(); ++i) {
     Class& one = dump.classes[i];
     uint64_t statics = 0;
@@ -106,7 +106,7 @@ int32_t compute_sizes(jvmti_heap_dump& dump) {
       uint32_t type = field.type;
       statics += type == kObject ? summary.reference_size : size_of_type(type, dump.id_size);
     }
-    one.mirror_size = align(mirror + statics, summary.alignment);
+    one.class_object_size = align(class_object + statics, summary.alignment);
   }
   return JVMTI_HEAP_OK;
 }

@@ -1,4 +1,4 @@
-"""An agent that counts one kind of what the program Busy does, and what else it is told of.
+"""An agent that counts one kind of what the program Busy does, and what else the VM reports.
 
 The option is the kind and a file for what was counted: ``steps:/tmp/steps``.
 """
@@ -9,11 +9,11 @@ from collections import Counter
 
 counts = Counter()
 lock = threading.Lock()
-told = {}
+reported = {}
 
 
 def agent_onload(vm, options):
-    kind, _, told["file"] = options.partition(":")
+    kind, _, reported["file"] = options.partition(":")
     KINDS[kind](vm)
     note(vm)
 
@@ -24,7 +24,7 @@ def agent_onunload(vm):
 
 def note(vm):
     facts = {"counts": counts, "errors": [str(error) for error in vm.handler_errors]}
-    with open(told["file"], "w") as file:
+    with open(reported["file"], "w") as file:
         json.dump(facts, file)
 
 

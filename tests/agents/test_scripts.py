@@ -146,7 +146,7 @@ FAILING_STARTS = {
 def test_a_start_that_fails_after_agent_onload_unloads_the_script_though_nothing_can_be_called(
     runner: Runner, notes: Notes, options: tuple[str, ...]
 ) -> None:
-    """HotSpot never calls Agent_OnUnload then, so the process has gone when the script is told."""
+    """HotSpot never calls Agent_OnUnload then: the process has gone when the script is notified."""
     java, *words = runner.java("Endings", "return")
     script = f"{RECORDING}={notes.options()}"
     done = runner(*runner.jvmti("run", script, "--", java, *options, *words))
@@ -175,17 +175,17 @@ def test_a_start_that_another_agent_refuses_unloads_the_scripts_that_have_let_it
 
 
 @pytest.mark.parametrize(
-    ("todo", "told"),
+    ("todo", "message"),
     [("exit", "SystemExit: 5"), ("die", "ended with status 6; the VM does not start")],
 )
 def test_a_script_that_ends_while_it_is_loaded_keeps_the_vm_from_starting(
-    runner: Runner, notes: Notes, todo: str, told: str
+    runner: Runner, notes: Notes, todo: str, message: str
 ) -> None:
     script = f"{RECORDING}={notes.options(onload=todo)}"
     done = runner(*runner.jvmti("run", script, "--", *runner.java("Endings", "return")))
     assert done.returncode == 1
     assert "runs" not in done.stdout
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_a_script_that_takes_too_long_to_be_loaded_keeps_the_vm_from_starting(
@@ -295,8 +295,8 @@ def test_several_scripts_work_on_one_vm(runner: Runner, tmp_path: Path) -> None:
         scripts.append(f"{copy}=number {number}, and \"more\" = 'ü'")
     done = runner(*runner.jvmti("run", *scripts, "--", *runner.java("Endings", "return")))
     assert done.returncode == 0, done.stderr
-    told = [f"number {number}, and \"more\" = 'ü' init" for number in range(3)]
-    assert sorted(done.stdout.splitlines()) == sorted(["runs", *told, *["end LIVE"] * 3])
+    lines = [f"number {number}, and \"more\" = 'ü' init" for number in range(3)]
+    assert sorted(done.stdout.splitlines()) == sorted(["runs", *lines, *["end LIVE"] * 3])
 
 
 SOLO = """
@@ -338,7 +338,7 @@ def test_the_second_script_that_wants_a_solo_capability_learns_its_holder(
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "message"),
     [
         ("x = 1", "has no agent_onload(vm, options)"),
         ("def agent_onload(vm, options:", "SyntaxError"),
@@ -346,12 +346,12 @@ def test_the_second_script_that_wants_a_solo_capability_learns_its_holder(
     ],
 )
 def test_a_file_that_is_no_agent_keeps_the_vm_from_starting(
-    runner: Runner, tmp_path: Path, source: str, told: str
+    runner: Runner, tmp_path: Path, source: str, message: str
 ) -> None:
     (tmp_path / "bad.py").write_text(source)
     done = runner(*runner.jvmti("run", "bad.py", "--", *runner.java("Endings", "return")))
     assert done.returncode == 1
-    assert told in done.stderr
+    assert message in done.stderr
     assert "runs" not in done.stdout
 
 
@@ -396,8 +396,8 @@ import sys
 import jvmti
 
 def agent_onload(vm, options):
-    told = (sys.executable, sys.prefix == sys.base_prefix, jvmti.__file__)
-    print("\\n".join(map(str, told)), flush=True)
+    expected = (sys.executable, sys.prefix == sys.base_prefix, jvmti.__file__)
+    print("\\n".join(map(str, expected)), flush=True)
 """
 
 
@@ -452,8 +452,8 @@ def test_where_there_is_no_python_the_vm_does_not_start_and_says_what_to_do(
 
 
 def test_a_script_comes_by_java_tool_options(runner: Runner, notes: Notes) -> None:
-    told = AgentOptions(script=str(RECORDING), options=notes.options())
-    text = jvmti.java_tool_options(told)
+    options = AgentOptions(script=str(RECORDING), options=notes.options())
+    text = jvmti.java_tool_options(options)
     done = runner(*runner.java("Endings", "exit"), env={"JAVA_TOOL_OPTIONS": text})
     assert done.returncode == 3, done.stderr
     assert notes.steps() == ["onload", "init", "onunload"]
@@ -464,9 +464,9 @@ def test_the_command_options_prints_what_starts_a_script(runner: Runner, notes: 
     printed = runner(*runner.jvmti("agent-options", *words))
     assert printed.returncode == 0, printed.stderr
     [argument] = split_tool_options(printed.stdout)
-    told = AgentOptions.parse(argument.partition("=")[2])
-    assert told.script == str(RECORDING)
-    assert told.options == notes.options()
+    options = AgentOptions.parse(argument.partition("=")[2])
+    assert options.script == str(RECORDING)
+    assert options.options == notes.options()
     done = runner(*runner.java("Endings", "halt"), env={"JAVA_TOOL_OPTIONS": printed.stdout})
     assert done.returncode == 4, done.stderr
     assert notes.steps() == ["onload", "init", "onunload"]
@@ -630,9 +630,11 @@ def test_waiting_threads_learn_that_the_vm_is_killed_or_the_session_left(
     for ends in ("killed", "left"):
         vm = jvmti.launch(runner.java("Idle"), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
         assert vm.popen is not None
-        told: list[bool] = []
+        waited: list[bool] = []
         waiting = [
-            threading.Thread(target=lambda vm=vm, told=told: told.append(vm.wait(60)), daemon=True)
+            threading.Thread(
+                target=lambda vm=vm, waited=waited: waited.append(vm.wait(60)), daemon=True
+            )
             for _ in range(3)
         ]
         for thread in waiting:
@@ -644,7 +646,7 @@ def test_waiting_threads_learn_that_the_vm_is_killed_or_the_session_left(
             vm.detach()
         for thread in waiting:
             thread.join(30)
-        assert told == [True] * 3
+        assert waited == [True] * 3
         assert vm.closed
         assert vm.wait(0)
         vm.detach()

@@ -225,9 +225,9 @@ def test_a_command_line_does_what_it_says(
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
             started.wait()
-    told = f"{text}: status {started.returncode}\n{err}{out}"
-    assert "Traceback" not in err, told
-    assert started.returncode in ((0, 130, -signal.SIGINT) if ended else (0,)), told
+    output = f"{text}: status {started.returncode}\n{err}{out}"
+    assert "Traceback" not in err, output
+    assert started.returncode in ((0, 130, -signal.SIGINT) if ended else (0,)), output
     assert server.running(), server.crash()
 
 

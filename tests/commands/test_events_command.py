@@ -175,7 +175,7 @@ def test_watching_ends_after_a_time_or_a_number_of_events(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["MethodEnter"], "there is no event 'MethodEnter'"),
         (["MethodEntry", "--filter", "name=x"], "KIND=PATTERN"),
@@ -185,10 +185,10 @@ def test_watching_ends_after_a_time_or_a_number_of_events(
     ],
 )
 def test_what_does_not_go_together_is_said_before_anything_starts(
-    words: list[str], told: str
+    words: list[str], message: str
 ) -> None:
     done = events(*words, "--", "/nonexistent/java", code=2)
-    assert told in done.stderr
+    assert message in done.stderr
 
 
 def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaPrograms) -> None:
@@ -257,8 +257,8 @@ def test_a_method_s_end_has_the_value_that_it_gave_and_nothing_beside_it(jvm: Jv
     words = ["MethodExit", "--filter", "class=Returned", "--no-drop"]
     command = [jvm.java, *jvm.args, "-Xshare:auto", "-cp", str(compiler.classes("Returned"))]
     done = events(*words, "--", *command, "Returned")
-    told = dict(re.findall(r"Returned\.(\w+)\(Returned\.java\) ?(.*)$", done.stdout, re.M))
-    assert {name: told.get(name) for name in RETURNED} == RETURNED
+    shown = dict(re.findall(r"Returned\.(\w+)\(Returned\.java\) ?(.*)$", done.stdout, re.M))
+    assert {name: shown.get(name) for name in RETURNED} == RETURNED
 
 
 # waits --------------------------------------------------------------------------------------

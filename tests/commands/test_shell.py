@@ -100,8 +100,8 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
         assert "did you mean 'blocked'" in wrong
         assert "Traceback" not in wrong
         assert "shell pattern" in terminal.ask("%threads?", "Docstring")
-        told = terminal.ask("env.get_thread_state?", r"slot +17, since 1\.0")
-        assert "JVM TI GetThreadState" in told
+        found = terminal.ask("env.get_thread_state?", r"slot +17, since 1\.0")
+        assert "JVM TI GetThreadState" in found
 
         # An error shows the line of the user, and nothing of this package's insides.
         error = terminal.ask("env.get_thread_state(vm)", "Error")
@@ -425,10 +425,10 @@ def test_completion_evaluates_nothing_that_acts(vm: jvmti.VM) -> None:
 
 
 def test_facts_of_functions_and_of_java(vm: jvmti.VM) -> None:
-    told = describe(vm.env.get_owned_monitor_info)
-    assert told is not None
-    assert "slot        10, since 1.0" in told
-    assert "capability  can_get_owned_monitor_info" in told
+    found = describe(vm.env.get_owned_monitor_info)
+    assert found is not None
+    assert "slot        10, since 1.0" in found
+    assert "capability  can_get_owned_monitor_info" in found
     assert "JNI GetStringLength" in (describe(vm.jni.get_string_length) or "")
     cls = vm.find_class("java.lang.Thread")
     current = describe(cls.methods["currentThread"]) or ""

@@ -1,7 +1,7 @@
 """A JVM with everything on it.
 
 `witness`   the program Witness, started with all capabilities reserved
-`vm`        a session on it whose ``env`` has every capability that can be had
+`vm`        a session on it whose ``env`` has every available capability
 `env`       ``vm.env``
 `bare_env`  a fresh environment without capabilities, disposed of after the test
 `held_vm`   a VM held in the OnLoad phase
@@ -34,7 +34,7 @@ def witness(jvm: jvms.Jvm, shared_java_program: programs.JavaPrograms) -> progra
 
 @pytest.fixture(scope="module")
 def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
-    """A session with every capability that can be had."""
+    """A session with every available capability."""
     with jvmti.attach(witness.pid, capabilities="all", timeout=30) as attached:
         attached.timeout = 60
         yield attached

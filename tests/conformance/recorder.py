@@ -68,7 +68,7 @@ class Recorder:
         """What the last call noted."""
         return unescaped(self.witness.ask("get Recorder received"))
 
-    def told(self, method: str, timeout: float = 20) -> str:
+    def answer(self, method: str, timeout: float = 20) -> str:
         """What a Java method of the recorder says, called by the witness."""
         return unescaped(self.witness.ask(f"call recorder {method}", timeout))
 

@@ -22,7 +22,7 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 
 PAGE = jvms.ROOT / "docs" / "conformance.md"
 
-# Whoever asks first waits for the other workers.
+# The first to ask waits for the other workers.
 pytestmark = pytest.mark.timeout(2400)
 
 

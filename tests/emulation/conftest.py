@@ -1,7 +1,7 @@
 """Sessions on JVMs that nobody prepared, with what the VM does not give emulated.
 
 `witness`   the program Witness, attached to late
-`vm`        a session on it, with ``emulate=True`` and every capability that can be had
+`vm`        a session on it, with ``emulate=True`` and every available capability
 `env`       ``vm.env``
 `evidence`  what a test of conformance shows; `late` keeps what was shown of emulated functions
 """

@@ -1,7 +1,7 @@
 """The program Events under a session of its own.
 
 `program`   it runs with all capabilities reserved
-`vm`        a session on it whose ``env`` has every capability that can be had
+`vm`        a session on it whose ``env`` has every available capability
 `env`       ``vm.env``
 `code`      the methods of its main class
 `another`   a second environment, with every capability but the solo ones

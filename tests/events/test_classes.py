@@ -133,14 +133,17 @@ def test_loading_is_reported_for_one_thread(program: programs.JavaProgram, vm: j
 def test_classes_that_a_call_of_our_own_loads_are_not_reported_unless_asked(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
-    silent, told = of_name("java/util/concurrent/Phaser"), of_name("java/util/concurrent/Exchanger")
+    silent, reported = (
+        of_name("java/util/concurrent/Phaser"),
+        of_name("java/util/concurrent/Exchanger"),
+    )
     with vm.env.on("ClassFileLoadHook", silent):
         vm.jni.find_class("java/util/concurrent/Phaser")
-    with vm.env.on("ClassFileLoadHook", told, own=True):
+    with vm.env.on("ClassFileLoadHook", reported, own=True):
         vm.jni.find_class("java/util/concurrent/Exchanger")
     assert silent == []
-    assert told.only.loader is None
-    assert told.only.class_data[:4] == b"\xca\xfe\xba\xbe"
+    assert reported.only.loader is None
+    assert reported.only.class_data[:4] == b"\xca\xfe\xba\xbe"
 
 
 # Retransformation and redefinition ------------------------------------------------------------
@@ -174,7 +177,7 @@ def test_a_late_hook_changes_a_loaded_class_and_changes_it_back(
 def test_an_environment_that_cannot_retransform_comes_first(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
-    """And it is told of loading and redefinition only."""
+    """And it gets loading and redefinition only."""
     plain = vm.new_env()
     order: list[str] = []
 

@@ -288,7 +288,7 @@ def test_each_of_two_environments_receives_what_it_enabled(
         another.on("MethodExit", noting("exit"), thread=main),
     ):
         assert program.ask("calculate 5") == "16"
-    # Environments are told in the order in which they were made.
+    # Environments get an event in the order in which they were made.
     assert order == [("entry", vm.env), ("entry", another), ("exit", another)]
     order.clear()
     with another.on("MethodExit", noting("exit"), thread=main):

@@ -65,7 +65,7 @@ def test_a_write_brings_the_new_value_whatever_its_type(
     assert object != seen[0].object  # the second round has made another
     locations = [event.location for event in seen]
     assert sorted(locations) == locations
-    # It is told of before the write.
+    # It is reported before the write.
     assert before == [5]
 
 
@@ -119,7 +119,7 @@ def test_a_field_touched_through_jni_is_reported(
     with env.on("Breakpoint", touch):
         with env.on("FieldAccess", seen.append), env.on("FieldModification", seen.append):
             assert program.ask("calculate 1") == "4"
-            assert seen == []  # a handler's own work is not told of unless asked for
+            assert seen == []  # a handler's own work is not reported unless asked for
         with (
             env.on("FieldAccess", seen.append, own=True),
             env.on("FieldModification", seen.append, own=True),
@@ -138,7 +138,7 @@ def test_a_field_touched_through_jni_is_reported(
 def test_a_watch_of_another_environment_stays_when_one_is_cleared(
     program: programs.JavaProgram, vm: jvmti.VM, watched: Code
 ) -> None:
-    """The VM keeps one count for each field; each environment is told of what it enabled."""
+    """The VM keeps one count for each field; each environment gets what it enabled."""
     env = vm.env
     number = watched.field("anInt")
     first, second = Seen(), Seen()

@@ -417,7 +417,7 @@ def test_a_handler_s_own_call_runs_into_the_event_again(
 
     with vm.env.on("Breakpoint", again):
         assert program.ask("calculate 1") == "4"
-    assert depths == [1, -1], "a handler is not told of its own work unless it asks for that"
+    assert depths == [1, -1], "a handler's own work is not reported to it unless it asks for that"
     depths.clear()
     with vm.env.on("Breakpoint", again, own=True):
         assert program.ask("calculate 1") == "4"

@@ -124,8 +124,8 @@ def test_an_object_of_python_s_choice_takes_the_place_of_a_new_one(
         return original(cls, constructor, [False, 1, 65, 2, 3, 4, 0.5, 0.25, text])
 
     vm.env.set_jni_function_table({"NewObject": another})
-    told = "[object, false, 1, A, 2, 3, 4, 0.5, 0.25, made by Python] NativeCalls"
-    assert calling.ask("object ignored") == told
+    reported = "[object, false, 1, A, 2, 3, 4, 0.5, 0.25, made by Python] NativeCalls"
+    assert calling.ask("object ignored") == reported
 
 
 def test_calls_are_counted_as_often_as_they_arrive(
@@ -176,7 +176,7 @@ def test_memory_that_a_call_hands_over_is_an_array_with_what_is_there(
     # What the JDK's own native code does for the program's first answer is not the subject.
     assert calling.ask("regions héllo") == REGIONS
 
-    def told(original: Any, *arguments: Any) -> None:
+    def reported(original: Any, *arguments: Any) -> None:
         before = [one.tolist() if isinstance(one, JniBuffer) else one for one in arguments]
         result = original()
         after = [one.tolist() if isinstance(one, JniBuffer) else one for one in arguments]
@@ -201,7 +201,7 @@ def test_memory_that_a_call_hands_over_is_an_array_with_what_is_there(
             return kept[0]
 
         proceed.name = original.name  # type: ignore[attr-defined]
-        told(proceed, *arguments)
+        reported(proceed, *arguments)
         return kept[0]
 
     vm.env.set_jni_function_table(dict.fromkeys(names, passed_on))
@@ -315,7 +315,7 @@ def test_every_function_with_memory_hands_it_over_as_what_it_is(
     """All types of arrays; what Python does not look at is not read."""
     found: dict[str, str] = {}
 
-    def told(original: Any, *arguments: Any) -> Any:
+    def reported(original: Any, *arguments: Any) -> Any:
         result = original()
         for one in (*arguments, result):
             if isinstance(one, JniBuffer) and len(one) and one.dtype.name != "bool":
@@ -325,7 +325,7 @@ def test_every_function_with_memory_hands_it_over_as_what_it_is(
 
     kinds = ("Boolean", "Byte", "Char", "Short", "Int", "Long", "Float", "Double")
     names = [f"{verb}{kind}ArrayElements" for kind in kinds for verb in ("Get", "Release")]
-    vm.env.set_jni_function_table(dict.fromkeys(names, told))
+    vm.env.set_jni_function_table(dict.fromkeys(names, reported))
     calling.ask("borrowed count me")
     vm.env.set_jni_function_table({})
     assert vm._callbacks.jni.errors == []
@@ -337,7 +337,7 @@ def test_every_function_with_memory_hands_it_over_as_what_it_is(
     }
 
 
-def everything_told(calls: list[str], *left_out: str) -> dict[str, Callable[..., Any]]:
+def everything_reported(calls: list[str], *left_out: str) -> dict[str, Callable[..., Any]]:
     """Wrappers around all functions that the library's odder ways use."""
 
     def wrapper(original: Any, *arguments: Any) -> Any:
@@ -359,7 +359,7 @@ def test_an_exception_that_waits_is_there_for_the_call_and_after_it(
 ) -> None:
     assert calling.ask("thrown by native code") == "by native code"
     calls: list[str] = []
-    vm.env.set_jni_function_table(everything_told(calls))
+    vm.env.set_jni_function_table(everything_reported(calls))
     assert calling.ask("thrown by native code") == "by native code"
     assert {"ExceptionOccurred", "DeleteLocalRef", "PopLocalFrame"} <= set(calls)
     # Once while it waits and once after the frame; the program's output may have its own.
@@ -382,12 +382,12 @@ def test_what_python_throws_in_the_place_of_a_call_reaches_native_code(
             vm.jni.throw_new(failure, "from Python")
         return original()
 
-    def told(original: Any, *arguments: Any) -> Any:
+    def reported(original: Any, *arguments: Any) -> Any:
         called.append(original.name)
         return original()
 
     # What the agent throws for Python is no call of the program's.
-    vm.env.set_jni_function_table({"CallIntMethod": throw, "Throw": told})
+    vm.env.set_jni_function_table({"CallIntMethod": throw, "Throw": reported})
     assert calling.ask("int thrown") == "error java.lang.ArithmeticException: from Python"
     assert called == []
     assert int(calling.ask("times")) == times + caught
@@ -448,7 +448,7 @@ def test_an_exception_of_the_called_method_reaches_native_code(
     calling: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
     calls: list[str] = []
-    vm.env.set_jni_function_table(everything_told(calls))
+    vm.env.set_jni_function_table(everything_reported(calls))
     assert calling.ask("fails on purpose") == "on purpose"
     assert {"CallStaticLongMethod", "ExceptionOccurred", "ExceptionClear"} <= set(calls)
 
@@ -457,7 +457,7 @@ def test_frames_of_local_references_are_the_program_s_own(
     calling: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
     calls: list[str] = []
-    vm.env.set_jni_function_table(everything_told(calls))
+    vm.env.set_jni_function_table(everything_reported(calls))
     assert calling.ask("framed 20") == "from the innermost frame"
     assert calls.count("PushLocalFrame") == calls.count("PopLocalFrame") == 21
     # Another string for it, made in the frame that it comes out of.

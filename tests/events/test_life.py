@@ -238,9 +238,9 @@ def test_calls_work_while_the_vm_ends(
 
     def death(event: Any) -> None:
         lives = one.vm.find_class("Lives")
-        told = jni.get_static_method_id(lives, "told", "(I)Ljava/lang/String;")
+        reported = jni.get_static_method_id(lives, "reported", "(I)Ljava/lang/String;")
         found.append(env.get_phase())
-        found.append(str(jni.call_static_object_method(lives, told, [3])))
+        found.append(str(jni.call_static_object_method(lives, reported, [3])))
         found.append(len(env.get_all_threads()) > 0)
         env.force_garbage_collection()
 

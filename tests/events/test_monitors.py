@@ -122,7 +122,7 @@ MONITOR_EVENTS = (
 def test_environments_receive_events_in_the_order_of_their_creation(
     turn: int, program: programs.JavaProgram, vm: jvmti.VM, another: jvmti.Env, code: Code
 ) -> None:
-    """Whatever the order in which they enabled the events; one is told when the other is done."""
+    """Whatever the order in which they enabled the events; one gets it when the other is done."""
     with jvmti.attach(program.pid, capabilities="can_generate_monitor_events") as later:
         lock = Code(later, "Events").static("lock", "LEvents$Lock;")
         order: list[tuple[str, str]] = []
@@ -144,7 +144,7 @@ def test_environments_receive_events_in_the_order_of_their_creation(
         program.ask("contend holder wanting")
         program.ask("doze 1")
         assert order == [(name, who) for name in MONITOR_EVENTS for who, _, _ in whose]
-        # What one disables the others go on to be told of.
+        # What one disables the others still receive.
         order.clear()
         for name in ("MonitorContendedEnter", "MonitorWaited"):
             handlers["first", name].cancel()
@@ -162,7 +162,7 @@ def test_environments_receive_events_in_the_order_of_their_creation(
             ("MonitorWaited", "second"),
             ("MonitorWaited", "later"),
         ]
-        # And enabled again it is told in its old place.
+        # And enabled again it gets events in its old place.
         order.clear()
         vm.env.on("MonitorWait", noting("again", own))
         program.ask("doze 1")

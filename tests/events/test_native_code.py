@@ -257,7 +257,7 @@ def test_the_code_of_a_class_that_goes_is_unloaded(
         assert vm.properties["java.vm.info"].startswith("interpreted mode")
         return
     evidence.shows("CompiledMethodUnload")
-    # A place may have other code by the time that its former code is told of.
+    # A place may have other code by the time that its former code is reported.
     loaded: dict[int, list[Any]] = {}
     unloaded: dict[int, Any] = {}
 

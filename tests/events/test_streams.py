@@ -304,17 +304,17 @@ def test_parquet_takes_the_table_of_a_stream_as_it_is(streamed: Streamed, tmp_pa
     assert again.to_pylist() == table.to_pylist()
     # The same as the rows tell, which have no Arrow in them.
     assert len(rows) == len(table) > 12
-    for told, row in zip(table.to_pylist(), rows, strict=True):
+    for reported, row in zip(table.to_pylist(), rows, strict=True):
         for name, value in row.items():
-            if f"{name}_float" in told:  # a column for each kind of number, in a row the one
+            if f"{name}_float" in reported:  # a column for each kind of number, in a row the one
                 wide = isinstance(value, float)
-                assert value is None or told[f"{name}_float" if wide else name] == value
+                assert value is None or reported[f"{name}_float" if wide else name] == value
             elif value is None or value == -1 or value != value:
-                assert told[name] is None or told[name] == value
+                assert reported[name] is None or reported[name] == value
             else:
-                assert told[name] == (list(value) if name == "stack" else value), name
-        left = set(told) - set(row) - {f"{name}_float" for name in row}
-        assert all(told[name] is None for name in left)
+                assert reported[name] == (list(value) if name == "stack" else value), name
+        left = set(reported) - set(row) - {f"{name}_float" for name in row}
+        assert all(reported[name] is None for name in left)
     for column in table.columns:
         kind = column.type.value_type if pyarrow.types.is_list(column.type) else column.type
         if pyarrow.types.is_dictionary(kind):
@@ -342,24 +342,24 @@ def test_streams_of_one_event_join_and_leave_each_other(streamed: Streamed) -> N
     other.add_capabilities({"can_generate_method_entry_events"})
     calls = 2000  # of which all but the first are on the shortest way
 
-    def told(*streams: Any) -> list[int]:
+    def reported(*streams: Any) -> list[int]:
         streamed.ask(f"call {calls} 1")
         return [len(it.read(0, 10 * calls)) for it in streams]
 
     with streamed.vm.env.stream("MethodEntry", **WORK) as alone:
-        assert told(alone) == [calls]
+        assert reported(alone) == [calls]
         with other.stream("MethodEntry", **WORK) as joined:
-            assert told(alone, joined) == [calls, calls]
+            assert reported(alone, joined) == [calls, calls]
             with streamed.vm.env.stream("MethodEntry", **WORK) as third:
-                assert told(alone, joined, third) == [calls] * 3
-            assert told(alone, joined) == [calls, calls]
+                assert reported(alone, joined, third) == [calls] * 3
+            assert reported(alone, joined) == [calls, calls]
             alone.close()
-            assert told(joined) == [calls]
+            assert reported(joined) == [calls]
             # An environment that goes takes its stream along, and another is alone again.
             other.dispose_environment()
         with streamed.vm.env.stream("MethodEntry", **WORK) as last:
-            assert told(last) == [calls]
-        assert told(alone, joined) == [0, 0]
+            assert reported(last) == [calls]
+        assert reported(alone, joined) == [0, 0]
 
 
 def test_two_streams_of_one_environment_filter_each_for_itself(streamed: Streamed) -> None:

@@ -32,7 +32,7 @@ time.sleep(600)
 
 @pytest.fixture
 def program(java_program: JavaPrograms) -> JavaProgram:
-    """A program in which everything can be had by a late attach."""
+    """A program in which a late attach gets everything."""
     started = java_program("Streamed", jvm_args=[f"-agentpath:{own_library()}=reserve"])
     started.expect("ready")
     return started

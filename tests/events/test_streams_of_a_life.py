@@ -17,12 +17,12 @@ def test_the_thread_that_ends_the_vm_is_another_than_the_one_that_ran_main(
     assert one.run() == 0
     records = stream.read(0).sorted_by_time()
     stream.close()
-    told = [
+    reported = [
         (event.removeprefix("Thread"), name)
         for event, name in zip(records["event"], records["thread"], strict=True)
         if name in ("main", "worker", "hook", "DestroyJavaVM")
     ]
-    assert told == [
+    assert reported == [
         ("Start", "main"),
         ("Start", "worker"),
         ("End", "worker"),
@@ -38,7 +38,7 @@ def test_the_thread_that_ends_the_vm_is_another_than_the_one_that_ran_main(
 
 
 def test_what_it_does_is_reported_under_its_own_name(launched: Callable[..., Any]) -> None:
-    """In a stream that is told of no beginnings and ends."""
+    """In a stream that has no beginnings and ends."""
     one = launched("Lives", "end", capabilities="can_generate_method_entry_events")
     stream = one.env.stream("MethodEntry", classes=["Lives", "java.lang.Shutdown"])
     assert one.run() == 0

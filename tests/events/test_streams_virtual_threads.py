@@ -88,12 +88,12 @@ def test_a_stream_of_one_virtual_thread_has_its_events_alone(virtual: Streamed) 
 def test_beginnings_and_ends_of_virtual_threads_are_counted(virtual: Streamed) -> None:
     with virtual.vm.env.stream(["VirtualThreadStart", "VirtualThreadEnd"], policy="wait") as it:
         virtual.ask("run 2000")
-    told: dict[str, list[str]] = {"VirtualThreadStart": [], "VirtualThreadEnd": []}
+    reported: dict[str, list[str]] = {"VirtualThreadStart": [], "VirtualThreadEnd": []}
     for row in rest_of(it):
-        told[row["event"]].append(row["thread"])
+        reported[row["event"]].append(row["thread"])
     names = sorted(f"virtual-{i}" for i in range(2000))
-    assert sorted(told["VirtualThreadStart"]) == names
-    assert sorted(told["VirtualThreadEnd"]) == names
+    assert sorted(reported["VirtualThreadStart"]) == names
+    assert sorted(reported["VirtualThreadEnd"]) == names
 
 
 def test_exceptions_on_virtual_threads_have_their_threads_and_stacks(virtual: Streamed) -> None:

@@ -299,24 +299,24 @@ def test_a_stop_s_function_throws_into_the_program(
 def test_an_agent_thread_ends_with_what_its_function_throws(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
-    """The VM hands it to the thread's handler of uncaught exceptions, which is told here."""
+    """The VM hands it to the thread's handler of uncaught exceptions, which reports it here."""
     env, jni = vm.env, vm.jni
     thread_class = jni.find_class("java/lang/Thread")
     construct = jni.get_method_id(thread_class, "<init>", "(Ljava/lang/String;)V")
     failure = jni.find_class("java/lang/ArithmeticException")
     thread = jni.new_object(thread_class, construct, [jni.new_string("lent")])
     uncaught: list[str] = []
-    told = threading.Event()
+    reported = threading.Event()
 
     def entered(event: Any) -> None:
         if event.method.name == "dispatchUncaughtException" and event.thread == thread:
             uncaught.append(event.method.name)
-            told.set()
+            reported.set()
 
     def work(arg: Any) -> None:
         jni.throw_new(failure, "from an agent thread")
 
     with env.on("MethodEntry", entered):
         env.run_agent_thread(thread, work, None, 5)
-        assert told.wait(60)
+        assert reported.wait(60)
     assert uncaught == ["dispatchUncaughtException"]

@@ -57,10 +57,10 @@ def dump_of(java_program: programs.JavaPrograms, tmp_path: Path) -> Callable[...
         program.expect("collected")
         path = tmp_path / "heap.hprof"
         if command:
-            told = attach_command(program.pid, "jcmd", " ".join([*command, str(path)]))
+            output = attach_command(program.pid, "jcmd", " ".join([*command, str(path)]))
         else:
-            told = attach_command(program.pid, "dumpheap", str(path), "-all")
-        assert path.exists(), told
+            output = attach_command(program.pid, "dumpheap", str(path), "-all")
+        assert path.exists(), output
         return Dumped(path, histogram_of(program.pid))
 
     return make

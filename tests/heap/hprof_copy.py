@@ -1,6 +1,6 @@
 """Copies a part of a real dump, in any of the forms that the format allows.
 
-A reader of its own, for it is to be no mirror of what the package reads. It expects a sound file
+A reader of its own, for it is not to copy what the package reads. It expects a sound file
 as HotSpot writes it.
 """
 

@@ -185,9 +185,9 @@ def test_a_loader_has_one_name_everywhere(
         assert {name.rpartition("@")[2] for name in in_snapshot} == hashes
         counted = vm.heap.histogram(classes="Leaks$Shop")
         assert {row.loader for row in counted} == {None}
-        told = vm.heap.with_loaders(counted)
-        assert {row.loader for row in told} == in_snapshot
-        ages = {row.loader: row.age for row in told}
+        reported = vm.heap.with_loaders(counted)
+        assert {row.loader for row in reported} == in_snapshot
+        ages = {row.loader: row.age for row in reported}
         current = vm.find_class("Leaks$Server")["current"]
         assert ages[current.description] == "newest of 4"
         with pytest.raises(PauseTooLong):
@@ -236,8 +236,8 @@ def test_one_dump_answers_many_questions(file: Path, all_of_them: programs.JavaP
     assert jvmti_heap("shell", file, "-c", "raise SystemExit(7)").returncode == 7
     script = file.with_suffix(".py")
     script.write_text("import sys\nprint(sys.argv[1], snapshot.leaks().suspects[0].children)\n")
-    told = jvmti_heap("shell", file, script, "word")
-    assert told.stdout.split()[0] == "word"
+    reported = jvmti_heap("shell", file, script, "word")
+    assert reported.stdout.split()[0] == "word"
 
 
 @pytest.mark.parametrize("plain", [True, False])

@@ -147,10 +147,10 @@ def test_more_rows_than_one_pass_looks_for(changing: programs.JavaProgram) -> No
     with jvmti.attach(changing.pid) as vm:
         scan = vm.heap.scan("Holdings$Item", fields=True)
         items = scan["Holdings$Item"]
-        told: list[int] = []
-        live = items.live(progress=told.append)
+        reported: list[int] = []
+        live = items.live(progress=reported.append)
         assert live.coverage == 1
-        assert told == [20_000, 40_000]
+        assert reported == [20_000, 40_000]
         assert numbers_of(vm, "Holdings$Item", live.objects[::997]) == (
             items["number"][::997].tolist()
         )
@@ -159,12 +159,12 @@ def test_more_rows_than_one_pass_looks_for(changing: programs.JavaProgram) -> No
         snapshot = vm.heap.snapshot()
         column = snapshot.objects()
         assert len(column) > 60_000
-        told.clear()
-        found = snapshot.live(column, progress=told.append)
+        reported.clear()
+        found = snapshot.live(column, progress=reported.append)
         classes = len(snapshot.objects("java.lang.Class"))
         assert sum(one is not None for one in found.objects) >= 0.95 * (len(column) - classes)
-        assert told
-        assert told == sorted(told)
+        assert reported
+        assert reported == sorted(reported)
         at = numpy.flatnonzero(column.class_indices == items_class(snapshot))[::997]
         own = [found.objects[place] for place in at.tolist()]
         assert numbers_of(vm, "Holdings$Item", own) == column[at]["number"].tolist()

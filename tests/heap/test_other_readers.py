@@ -7,7 +7,7 @@ the answers have to be equal, for every object:
 - It follows what an object and what the static fields of a class refer to. This package also
   follows the superclass, the loader and the protection domain of a class, has the classes of the
   VM's own loaders for roots, and a class of another loader is held by its objects.
-- It does not follow weak and soft references. This package does, unless it is told otherwise.
+- It does not follow weak and soft references. This package does, unless you ask otherwise.
 - It takes what garbage refers to for shared with that. This package leaves garbage out.
 """
 

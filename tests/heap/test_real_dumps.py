@@ -35,8 +35,8 @@ BUSY = {"java.lang.Class", "byte[]", "int[]", "jdk.internal.vm.FillerElement[]"}
 @pytest.fixture(params=SHAPES, ids=str)
 def shape(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> list[str]:
     options = SHAPES[request.param]
-    told = jvm.run(*options, "-Xlog:disable", "-version", check=False)
-    if told.returncode or "ignoring option" in told.stderr + told.stdout:
+    reported = jvm.run(*options, "-Xlog:disable", "-version", check=False)
+    if reported.returncode or "ignoring option" in reported.stderr + reported.stdout:
         pytest.skip(f"{jvm} does not have {options[-1]}")
     return options
 
@@ -47,7 +47,7 @@ def test_counts_and_sizes_are_the_jvms_own(
     dumped = dump_of(*shape)
     snapshot = jvmti.heap.open(dumped.path, unreachable="keep")
     assert snapshot.fault is None
-    # HotSpot writes no mirrors of classes of its archive that are not loaded.
+    # HotSpot writes no class objects of classes of its archive that are not loaded.
     missing = dumped.histogram["java.lang.Class"][0] - len(snapshot.objects("java.lang.Class"))
     # A few have two references.
     allowed = missing * 1.1 if jvm.has_archive else 0
@@ -60,7 +60,7 @@ def test_counts_and_sizes_are_the_jvms_own(
     for name in ("Dumped$Order", "Dumped$Wide", "Dumped$Customer", "java.util.HashMap$Node"):
         assert rows[name] == dumped.histogram[name], name
     # A class that has few objects may be taken for a little larger or smaller than it is.
-    # With an archive, all of the difference is in mirrors.
+    # With an archive, all of the difference is in class objects.
     apart = {"java.lang.Class"} if jvm.has_archive else set()
     assert sum(size for name, (_, size) in rows.items() if name not in apart) == pytest.approx(
         sum(size for name, (_, size) in dumped.histogram.items() if name not in apart), rel=0.01

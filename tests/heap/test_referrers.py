@@ -181,9 +181,9 @@ def test_limits_are_kept_and_say_so(vm: jvmti.VM) -> None:
             ask(max_pause=0)
         with pytest.raises(PassOverran):
             ask(timeout=0)
-        told: list[int] = []
-        assert ask(max_pause=60, progress=told.append)
-        assert told[-1] > 1000
+        reported: list[int] = []
+        assert ask(max_pause=60, progress=reported.append)
+        assert reported[-1] > 1000
     customer.release()
     with pytest.raises((InvalidObject, ValueError)):
         customer.referrers()

@@ -263,11 +263,11 @@ def test_a_program_that_makes_objects_is_scanned_all_the_same(
 
 def test_progress_is_reported(changing: programs.JavaProgram) -> None:
     changing.ask("fill 500000")
-    told: list[int] = []
+    reported: list[int] = []
     with jvmti.attach(changing.pid) as vm:
-        scan = vm.heap.scan(strings=True, progress=told.append)
-    assert told[-1] == len(scan)
-    assert told == sorted(told)
+        scan = vm.heap.scan(strings=True, progress=reported.append)
+    assert reported[-1] == len(scan)
+    assert reported == sorted(reported)
 
 
 def test_two_scans_at_once(vm: jvmti.VM) -> None:

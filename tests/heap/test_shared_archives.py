@@ -1,8 +1,8 @@
 """Dumps of a JVM with an archive of shared classes (CDS), as every full JDK has one.
 
 The archive has objects of its own.  Some arrays among them refer to the classes that it has, also
-to those that the program has not loaded: their mirrors are in the heap, but HotSpot writes them to
-no dump.  A snapshot takes these references for null.
+to those that the program has not loaded: their class objects are in the heap, but in no dump of
+HotSpot's.  A snapshot takes these references for null.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def test_classes_of_an_archive_that_are_not_loaded_are_null(dumped: Dumped, tmp_
     assert snapshot.fault is None
     summary = snapshot._dump.summary
     assert (summary.misshapen, summary.duplicates) == (0, 0)
-    # The JVM counts all mirrors, and the dump has those of the loaded classes.
+    # The JVM counts all class objects, and the dump has those of the loaded classes.
     missing = dumped.histogram["java.lang.Class"][0] - len(snapshot.objects("java.lang.Class"))
     assert summary.dangling == pytest.approx(missing, abs=5)
     assert missing > 100
@@ -89,7 +89,7 @@ def archive(jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory) -> list[str
     return ["-Xshare:on", *options]
 
 
-def test_only_mirrors_are_missing_in_a_dump(
+def test_only_class_objects_are_missing_in_a_dump(
     archive: list[str], dump_of: Callable[..., Dumped]
 ) -> None:
     dumped = dump_of(*archive)
@@ -98,11 +98,13 @@ def test_only_mirrors_are_missing_in_a_dump(
     sizes: Counter[str] = Counter()
     for row in snapshot.histogram():
         sizes[row.name] += row.bytes
-    mirrors, size = dumped.histogram.pop("java.lang.Class")
-    missing = mirrors - len(snapshot.objects("java.lang.Class"))
+    class_objects, size = dumped.histogram.pop("java.lang.Class")
+    missing = class_objects - len(snapshot.objects("java.lang.Class"))
     assert missing > 100
     assert snapshot._dump.summary.dangling <= missing * 1.1
-    assert size - sizes.pop("java.lang.Class") == pytest.approx(missing * size / mirrors, rel=0.1)
+    assert size - sizes.pop("java.lang.Class") == pytest.approx(
+        missing * size / class_objects, rel=0.1
+    )
     counted = sum(size for _, size in dumped.histogram.values())
     assert sizes.total() == pytest.approx(counted, rel=0.005)
 

@@ -52,7 +52,7 @@ def run(jvm: jvms.Jvm, tmp_path: Path) -> Run:
     return Run(jvm, tmp_path)
 
 
-def heard(lines: list[str]) -> list[str]:
+def reported(lines: list[str]) -> list[str]:
     """What the hook printed, where the program printed what it always does."""
     assert [line for line in lines if not line.startswith("> ")] == OUTPUT
     return [line[2:] for line in lines if line.startswith("> ")]
@@ -60,7 +60,7 @@ def heard(lines: list[str]) -> list[str]:
 
 def test_an_entry_hands_over_the_object_and_the_arguments(run: Run) -> None:
     lines = run(f"entry Probed.add -> {HOOK}.say(String method, Object this, Object[] args)")
-    assert heard(lines) == [
+    assert reported(lines) == [
         "Probed.add a Probed [2, 10, 0.5]",
         "Probed.add a Probed [1, 1, 0.25]",
     ]
@@ -70,7 +70,7 @@ def test_a_static_method_has_no_object(run: Run) -> None:
     lines = run(
         f"entry Probed.described -> {HOOK}.say(String descriptor, Object this, Object arg0)"
     )
-    assert heard(lines) == [f"(I)Ljava/lang/String; null {kind}" for kind in (1, 7, 3)]
+    assert reported(lines) == [f"(I)Ljava/lang/String; null {kind}" for kind in (1, 7, 3)]
 
 
 def test_a_constructor_begins_without_an_object_and_ends_with_one(run: Run) -> None:
@@ -78,7 +78,7 @@ def test_a_constructor_begins_without_an_object_and_ends_with_one(run: Run) -> N
         f'entry Probed.<init> -> {HOOK}.say(String "in", Object this, Object arg1)',
         f'return Probed.<init> -> {HOOK}.say(String "out", Object this, Object arg0)',
     )
-    assert heard(lines) == ["in null false", "out a Probed ada"]
+    assert reported(lines) == ["in null false", "out a Probed ada"]
 
 
 def test_a_return_hands_over_its_value_and_what_was_passed_at_first(run: Run) -> None:
@@ -87,7 +87,7 @@ def test_a_return_hands_over_its_value_and_what_was_passed_at_first(run: Run) ->
         f'return Probed.add -> {HOOK}.say(String "long", long value)',
         f'return Probed.add -> {HOOK}.say(String "double", double value)',
     )
-    assert heard(lines) == [
+    assert reported(lines) == [
         *("object 2 40", "long 40", "double 40.0"),
         *("object 1 42", "long 42", "double 42.0"),
     ]
@@ -95,7 +95,7 @@ def test_a_return_hands_over_its_value_and_what_was_passed_at_first(run: Run) ->
 
 def test_nothing_is_returned_by_a_method_that_returns_nothing(run: Run) -> None:
     lines = run(f'return Probed.nothing -> {HOOK}.say(String "left", Object value)')
-    assert heard(lines) == ["left null"]
+    assert reported(lines) == ["left null"]
 
 
 def test_a_value_that_an_entry_keeps_is_passed_to_the_others_of_its_call(run: Run) -> None:
@@ -103,7 +103,7 @@ def test_a_value_that_an_entry_keeps_is_passed_to_the_others_of_its_call(run: Ru
         f'entry Probed.depth -> mine = {HOOK}.now(String "entry")',
         f'return Probed.depth -> {HOOK}.say(String "left", long mine)',
     )
-    assert heard(lines) == [
+    assert reported(lines) == [
         *(f"entry keeps {number}" for number in (100, 101, 102, 103)),
         *(f"left {number}" for number in (103, 102, 101, 100)),
     ]
@@ -120,7 +120,7 @@ def test_an_exception_is_seen_where_it_is_thrown_leaves_and_is_caught(run: Run) 
         f'unwind Probed.main -> {HOOK}.say(String "never", Throwable value)',
     )
     failed = "java.io.IOException: no key"
-    assert heard(lines) == [
+    assert reported(lines) == [
         "entry keeps 100",
         "entry keeps 101",
         f"thrown {failed}",
@@ -134,15 +134,15 @@ def test_an_exception_is_seen_where_it_is_thrown_leaves_and_is_caught(run: Run) 
 def test_lines_are_those_of_the_source(run: Run) -> None:
     first = next(n for n, line in enumerate(SOURCE, 1) if "int[] squares(int most)" in line)
     lines = run(f'line Probed.squares -> {HOOK}.say(String "line", int line)')
-    reached = [int(one.split()[1]) - first for one in heard(lines)]
+    reached = [int(one.split()[1]) - first for one in reported(lines)]
     assert reached == [1, 2, *[3, 2] * 4, 5]
     lines = run(f'line Probed.squares:{first + 3} -> {HOOK}.say(String "line", int local.i)')
-    assert heard(lines) == [f"line {i}" for i in range(4)]
+    assert reported(lines) == [f"line {i}" for i in range(4)]
 
 
 def test_a_bytecode_index_is_one_place(run: Run) -> None:
     lines = run(f'index Probed.nothing@3 -> {HOOK}.say(String "here")')
-    assert heard(lines) == ["here"]
+    assert reported(lines) == ["here"]
 
 
 def test_fields_are_seen_when_they_are_read_and_written(run: Run) -> None:
@@ -152,7 +152,7 @@ def test_fields_are_seen_when_they_are_read_and_written(run: Run) -> None:
         f"write Probed.total in *.* -> {HOOK}.say(String member, Object target, Object value)",
         f'write Probed.count in *.* -> {HOOK}.say(String "count", int value)',
     )
-    assert heard(lines) == [
+    assert reported(lines) == [
         *("read a Probed 0", "Probed.total a Probed 40", "read a Probed 40"),
         *("read a Probed 40", "Probed.total a Probed 42", "read a Probed 42"),
         "count 1",
@@ -166,7 +166,7 @@ def test_calls_are_seen_before_and_after(run: Run) -> None:
         "called Probed.guarded in Probed.* -> "
         f'{HOOK}.say(String "gave", Object value, Object passed0)',
     )
-    assert heard(lines) == ["java.util.Arrays.toString null [[0, 1, 4, 9]]", "gave ada! !"]
+    assert reported(lines) == ["java.util.Arrays.toString null [[0, 1, 4, 9]]", "gave ada! !"]
 
 
 def test_objects_and_arrays_are_seen_when_they_are_made(run: Run) -> None:
@@ -175,7 +175,7 @@ def test_objects_and_arrays_are_seen_when_they_are_made(run: Run) -> None:
         f'new java.io.* in *.* -> {HOOK}.say(String "made", Object value)',
         f'new int[] in *.* -> {HOOK}.say(String "array", Object value)',
     )
-    assert heard(lines) == [
+    assert reported(lines) == [
         "Probed.<init> a Probed",
         "array [0, 0, 0, 0]",
         "made java.io.IOException: no key",
@@ -187,7 +187,7 @@ def test_monitors_are_seen_with_their_objects(run: Run) -> None:
         f'monitor-enter Probed.guarded -> {HOOK}.say(String "in")',
         f'monitor-exit Probed.guarded -> {HOOK}.say(String "out")',
     )
-    assert heard(lines) == ["in", "out", "in", "out"]
+    assert reported(lines) == ["in", "out", "in", "out"]
 
 
 def test_values_are_replaced(run: Run) -> None:
@@ -201,7 +201,7 @@ def test_values_are_replaced(run: Run) -> None:
 
 def test_several_probes_at_one_place_come_in_order(run: Run) -> None:
     lines = run(*(f'entry Probed.nothing -> {HOOK}.say(String "{n}")' for n in range(5)))
-    assert heard(lines) == [str(n) for n in range(5)]
+    assert reported(lines) == [str(n) for n in range(5)]
 
 
 # Bad input ---------------------------------------------------------------------------------

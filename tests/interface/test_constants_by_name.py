@@ -87,14 +87,14 @@ def test_a_jvm_is_asked_by_names(java_program: programs.JavaPrograms) -> None:
     program = java_program("Idle")
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:
-        told: list[Any] = []
-        vm.env.set_event_callbacks({"ClassPrepare": told.append})
+        reported: list[Any] = []
+        vm.env.set_event_callbacks({"ClassPrepare": reported.append})
         vm.env.set_event_notification_mode("ENABLE", "ClassPrepare")
         vm.jni.find_class("java/util/concurrent/Phaser")
         vm.env.set_event_notification_mode(EventMode.DISABLE, "CLASS_PREPARE")
         vm.env.set_event_callbacks(None)
         assert "Ljava/util/concurrent/Phaser;" in [
-            event.klass.signature for event in told if event.klass.signature
+            event.klass.signature for event in reported if event.klass.signature
         ]
         with pytest.raises(ValueError, match="no EventMode 'ON'; there are"):
             vm.env.set_event_notification_mode("ON", "ClassPrepare")

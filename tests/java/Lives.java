@@ -38,7 +38,7 @@ public class Lives {
         }
     }
 
-    static String told(int value) {
+    static String reported(int value) {
         return stage + " " + (value + answer);
     }
 }

@@ -18,7 +18,7 @@ import java.util.Arrays;
  *   <li>{@code count}: the whole count so far
  *   <li>{@code prey}: how many prey threads have come round within half a second
  *   <li>{@code stacks}: where these threads are
- *   <li>{@code locks}: whether the locks that belong to nobody can be had at once
+ *   <li>{@code locks}: whether the locks that belong to nobody can be taken at once
  *   <li>{@code exit}, {@code halt}: leave so
  * </ul>
  */
@@ -120,7 +120,7 @@ public class Steady {
         try {
             Thread.sleep(1);
         } catch (InterruptedException ignored) {
-            // Whoever interrupts it lets it count on.
+            // An interrupt lets it count on.
         }
     }
 

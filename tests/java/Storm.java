@@ -5,7 +5,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * Makes as many events as it is told to, and counts them itself.
+ * Makes as many events as its argument says, and counts them itself.
  *
  * <p>One command a line on standard input, the count as the answer:
  *

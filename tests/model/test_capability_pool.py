@@ -1,4 +1,4 @@
-"""What only one environment can hold: whoever asks first, the model stands in nobody's way."""
+"""Capabilities that only one environment can hold: the model never keeps others from one."""
 
 from __future__ import annotations
 

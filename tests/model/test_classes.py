@@ -59,8 +59,8 @@ def vm(described: JavaProgram) -> Iterator[jvmti.VM]:
 @pytest.mark.parametrize("name", NAMED)
 def test_a_class_is_what_reflection_says(vm: jvmti.VM, described: JavaProgram, name: str) -> None:
     cls = vm.find_class(name)
-    told = described.ask(f"class {name}").split(";")
-    modifiers, parent, interfaces, loader, package, module, *kinds = told
+    reflected = described.ask(f"class {name}").split(";")
+    modifiers, parent, interfaces, loader, package, module, *kinds = reflected
     # The VM tells of ACC_SUPER, too, which means nothing any more.
     assert cls.modifiers & ~ClassModifiers.SUPER == int(modifiers)
     assert (cls.superclass.name if cls.superclass else "none") == parent
@@ -85,17 +85,17 @@ def test_methods_are_those_of_reflection(vm: jvmti.VM, described: JavaProgram, n
             declared = file.method(method.name, method.signature).exceptions
             thrown = ",".join(java_name(f"L{one};") for one in declared)
             shown.append(f"{method.name}{method.signature} {int(method.modifiers)} {thrown}")
-    told = described.ask(f"methods {name}").split(";")
+    reflected = described.ask(f"methods {name}").split(";")
     if name.startswith("Described"):
-        assert sorted(shown) == sorted(_pieces(told))
+        assert sorted(shown) == sorted(_pieces(reflected))
     else:
         # Reflection keeps some of the JDK's own members to itself.
-        assert set(_pieces(told)) <= set(shown)
+        assert set(_pieces(reflected)) <= set(shown)
 
 
-def _pieces(told: list[str]) -> list[str]:
+def _pieces(reflected: list[str]) -> list[str]:
     """Descriptors have semicolons, too: a piece ends with modifiers and exceptions."""
-    text = ";".join(told)
+    text = ";".join(reflected)
     found = []
     at = 0
     while at < len(text):
@@ -112,12 +112,12 @@ def _pieces(told: list[str]) -> list[str]:
 def test_fields_are_those_of_reflection(vm: jvmti.VM, described: JavaProgram, name: str) -> None:
     cls = vm.find_class(name)
     shown = {f"{field.name} {field.type} {int(field.modifiers)}" for field in cls.fields}
-    told = {line.rpartition(" ")[0] for line in _items(described.ask(f"fields {name}"))}
-    told = {" ".join(line.split()[:3]) for line in told}
+    reflected = {line.rpartition(" ")[0] for line in _items(described.ask(f"fields {name}"))}
+    reflected = {" ".join(line.split()[:3]) for line in reflected}
     if name.startswith("Described"):
-        assert shown == told
+        assert shown == reflected
     else:
-        assert told <= shown
+        assert reflected <= shown
     assert all(field.declaring_class == cls for field in cls.fields)
 
 
@@ -127,13 +127,13 @@ def _items(line: str) -> list[str]:
 
 def test_inherited_methods_are_those_that_java_finds(vm: jvmti.VM, described: JavaProgram) -> None:
     cls = vm.find_class("Described$Circle")
-    told = described.ask("public Described$Circle")
+    reflected = described.ask("public Described$Circle")
     found = {
         f"{one.name}{one.signature}"
         for one in cls.all_methods
         if one.is_public and not one.is_constructor and not _static_of_interface(one)
     }
-    assert found == _signatures(told)
+    assert found == _signatures(reflected)
     assert "own" not in cls.all_methods
     assert cls.all_methods["peek"].declaring_class.name == "Described$Base"
     names = [field.name for field in cls.all_fields]
@@ -144,10 +144,10 @@ def _static_of_interface(method: object) -> bool:
     return method.is_static and method.declaring_class.is_interface  # type: ignore[attr-defined]
 
 
-def _signatures(told: str) -> set[str]:
+def _signatures(reflected: str) -> set[str]:
     """Names with descriptors, which have semicolons of their own."""
     found = set()
-    rest = told
+    rest = reflected
     while rest:
         close = rest.index(")")
         after = close + 1
@@ -230,8 +230,8 @@ def test_the_hierarchy_is_known_both_ways(vm: jvmti.VM, described: JavaProgram) 
     assert "Described$Base" in direct
     assert "Described$Circle" not in direct
     for one, other in ((circle, base), (base, circle), (circle, shape)):
-        told = described.ask(f"assignable {one.name} {other.name}")
-        assert str(one.is_assignable_to(other)).lower() == told
+        reflected = described.ask(f"assignable {one.name} {other.name}")
+        assert str(one.is_assignable_to(other)).lower() == reflected
 
 
 def test_a_field_knows_its_class_whatever_way_it_was_found(vm: jvmti.VM) -> None:
@@ -392,8 +392,8 @@ def test_all_classes_are_listed_with_names_and_loaders(
     rows = {row["name"]: row for row in vm.classes.to_arrow().to_pylist()}
     assert len(vm.classes) == pytest.approx(len(table), abs=50)
     circle = rows["Described$Circle"]
-    told = described.ask("class Described$Circle").split(";")
-    assert circle["modifiers"] & ~ClassModifiers.SUPER == int(told[0])
+    reflected = described.ask("class Described$Circle").split(";")
+    assert circle["modifiers"] & ~ClassModifiers.SUPER == int(reflected[0])
     assert (circle["module"], circle["package"]) == (None, None)
     assert rows["java.util.Map"]["is_interface"]
     assert rows["java.util.Map"]["module"] == "java.base"

@@ -95,14 +95,14 @@ def test_reading_leaves_nothing_behind(vm: jvmti.VM, kept: dict[str, Any]) -> No
     assert read_all() == read_all()
 
 
-def told(value: Any) -> str:
+def java_text(value: Any) -> str:
     """A value in the words of the program."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, jvmti.refs.Object):
         kinds = ("Integer", "Long", "Double", "Float", "Boolean", "Character", "Byte", "Short")
         if value.cls.name in [f"java.lang.{kind}" for kind in kinds]:  # type: ignore[attr-defined]
-            return told(value.value)  # type: ignore[attr-defined]
+            return java_text(value.value)  # type: ignore[attr-defined]
         return f"<{value.cls.name}>"  # type: ignore[attr-defined]
     return str(value)
 
@@ -111,7 +111,8 @@ def pieces(item: Any) -> list[str]:
     """All that is in an object, from its iteration."""
     found = list(item)
     return [
-        f"{told(one[0])}={told(one[1])}" if isinstance(one, tuple) else told(one) for one in found
+        f"{java_text(one[0])}={java_text(one[1])}" if isinstance(one, tuple) else java_text(one)
+        for one in found
     ]
 
 
@@ -135,9 +136,9 @@ def test_each_collection_holds_what_java_says(
             continue
         value = item.value
         if isinstance(value, dict):
-            values = [f"{told(key)}={told(one)}" for key, one in value.items()]
+            values = [f"{java_text(key)}={java_text(one)}" for key, one in value.items()]
         else:
-            values = [told(one) for one in value]
+            values = [java_text(one) for one in value]
         if sorted(values) != sorted(found):
             wrong.append(f"value of {name}: {len(values)} for {len(found)} elements")
         shown = repr(item)
@@ -222,7 +223,7 @@ def test_a_map_is_a_dict_and_a_collection_a_list(kept: dict[str, Any]) -> None:
 
 def test_keys_that_python_takes_for_the_same_are_not_lost(kept: dict[str, Any]) -> None:
     value = kept["numbers"].value
-    assert {(told(key), one) for key, one in value.items()} == {
+    assert {(java_text(key), one) for key, one in value.items()} == {
         ("1", "int"), ("1", "long"), ("true", "boolean"), ("1.0", "double"), ("2", "two")
     }  # fmt: skip
     assert value[2] == "two"  # all others are what they always are

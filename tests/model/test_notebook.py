@@ -37,7 +37,7 @@ def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:
         yield attached
 
 
-class Shown(HTMLParser):
+class Rendered(HTMLParser):
     """The text of HTML, its elements, and what points at them says."""
 
     VOID = ("img", "br", "link", "meta", "input")
@@ -85,49 +85,49 @@ class Shown(HTMLParser):
 
 
 def test_the_threads_are_a_table_with_their_stacks(vm: jvmti.VM, witness: JavaProgram) -> None:
-    head, *rows = Shown(vm.threads).rows
+    head, *rows = Rendered(vm.threads).rows
     assert head == ["id", "thread", "state", "processor", "stack"]
     blocked = next(row for row in rows if row[1] == "blocked")
     assert blocked[0] == witness.ask("id blocked")
     assert blocked[2] == witness.ask("state blocked") == "BLOCKED"
     assert blocked[4].startswith("Witness.block(Witness.java:")
     assert len(rows) == len(vm.threads)
-    assert [row[1] for row in Shown(vm.threads.snapshot()).rows] == [
+    assert [row[1] for row in Rendered(vm.threads.snapshot()).rows] == [
         "thread",
         *(r[1] for r in rows),
     ]
 
 
 def test_a_table_of_threads_takes_few_messages_and_changes_nothing(vm: jvmti.VM) -> None:
-    Shown(vm.threads)
+    Rendered(vm.threads)
     before = vm.stats.messages
-    Shown(vm.threads)
+    Rendered(vm.threads)
     assert vm.stats.messages - before <= 14
     assert not vm.env.get_capabilities()
 
 
 def test_a_thread_is_shown_with_its_stack(vm: jvmti.VM, witness: JavaProgram) -> None:
     thread = vm.threads["deep"]
-    shown = Shown(thread).text
+    shown = Rendered(thread).text
     assert f"#{witness.ask('id deep')}" in shown
     assert witness.ask("state deep") in shown
     assert shown.count("Witness.descend(Witness.java:") == 20
-    assert Shown(thread.frames).text.count("Witness.descend(") == 20
+    assert Rendered(thread.frames).text.count("Witness.descend(") == 20
     snapshot = next(one for one in vm.threads.snapshot() if one.name == "deep")
-    assert Shown(snapshot).text.count("Witness.descend(") == 20
+    assert Rendered(snapshot).text.count("Witness.descend(") == 20
     frame = next(one for one in thread.frames if one.method.name == "descend")
-    assert f"Witness.java:{frame.line}" in Shown(frame).text
+    assert f"Witness.java:{frame.line}" in Rendered(frame).text
 
 
 def test_a_class_is_shown_with_its_members(vm: jvmti.VM) -> None:
     cls = vm.find_class("java.util.concurrent.locks.ReentrantLock")
-    shown = Shown(cls)
+    shown = Rendered(cls)
     assert "java.util.concurrent.locks.Lock, java.io.Serializable" in shown.text
     assert ["java.util.concurrent.locks.ReentrantLock$Sync", "sync"] in shown.rows
     assert ["tryLock", "long, java.util.concurrent.TimeUnit"] in shown.rows
     method = next(one for one in cls.methods if one.name == "tryLock" and one.parameter_types)
-    assert "long, java.util.concurrent.TimeUnit" in Shown(method).text
-    assert "java.util.concurrent.locks.ReentrantLock$Sync" in Shown(cls.fields["sync"]).text
+    assert "long, java.util.concurrent.TimeUnit" in Rendered(method).text
+    assert "java.util.concurrent.locks.ReentrantLock$Sync" in Rendered(cls.fields["sync"]).text
 
 
 def test_annotations_and_source_are_shown_where_they_are_found(vm: jvmti.VM) -> None:
@@ -135,82 +135,82 @@ def test_annotations_and_source_are_shown_where_they_are_found(vm: jvmti.VM) -> 
     annotations = ", ".join(map(str, cls.annotations))
     marked = next(one for one in cls.methods if one.annotations)
     of_marked = ", ".join(map(str, marked.annotations))
-    shown = Shown(cls)
+    shown = Rendered(cls)
     assert annotations in shown.text
     assert of_marked in next(row for row in shown.rows if row[0] == marked.name)[-1]
-    assert of_marked in Shown(marked).text
+    assert of_marked in Rendered(marked).text
     assert "source: " not in shown.text
     vm.source_path.append(compiler.SOURCES)
     try:
         lines = (compiler.SOURCES / "Witness.java").read_text().splitlines()
         first = next(at for at, line in enumerate(lines) if f"class {cls.name[8:]} " in line)
         last = max(entry.line_number for method in cls.methods for entry in method.lines)
-        text = Shown(cls).text
+        text = Rendered(cls).text
         assert f"{compiler.SOURCES}/Witness.java" in text
         assert f"{first + 1}  {lines[first]}" in text
         assert f"{last}  {lines[last - 1]}" in text
         assert f"{first}  " not in text
         body = marked.lines[0].line_number
-        assert f"{body}  {lines[body - 1]}" in Shown(marked).text
+        assert f"{body}  {lines[body - 1]}" in Rendered(marked).text
     finally:
         vm.source_path.remove(compiler.SOURCES)
     hidden = next(one for one in vm.classes() if one.is_hidden and one.name.startswith("Witness"))
     for other in (vm.find_class("int[]"), hidden):
-        assert "annotations" not in Shown(other).text
+        assert "annotations" not in Rendered(other).text
 
 
 def test_an_object_is_shown_with_its_fields_or_what_it_holds(vm: jvmti.VM) -> None:
     jni = vm.jni
     lock = vm.find_class("java.util.concurrent.locks.ReentrantLock").instances(limit=1)[0]
     assert ["java.util.concurrent.locks.ReentrantLock$Sync", "sync"] in [
-        row[:2] for row in Shown(lock).rows
+        row[:2] for row in Rendered(lock).rows
     ]
     text = jni.new_string(f"{HARMFUL} and more")
-    assert "and more" in Shown(text).text
+    assert "and more" in Rendered(text).text
     array = jni.new_object_array(2, jni.find_class("java/lang/String"), text)
-    assert Shown(array).text.count("and more") >= 2
+    assert Rendered(array).text.count("and more") >= 2
     numbers = jni.new_int_array(3)
-    assert "0 0 0" in Shown(numbers).text
+    assert "0 0 0" in Rendered(numbers).text
 
 
 def test_the_heap_is_shown_as_tables(vm: jvmti.VM) -> None:
     histogram = vm.heap.histogram()
-    rows = Shown(histogram).rows
+    rows = Rendered(histogram).rows
     assert rows[0] == ["objects", "bytes", "of all", "name", "loader"]
     assert rows[1][:2] == [f"{histogram.count[0]:,}", f"{histogram.bytes[0]:,}"]
     assert len(rows) == 21
-    assert "in all" in Shown(vm.find_class("Witness").referrers()).text
+    assert "in all" in Rendered(vm.find_class("Witness").referrers()).text
     path = vm.find_class("java.util.concurrent.locks.ReentrantLock").instances(limit=1)[0]
     way = path.path_to_root()
-    assert all(str(step) in Shown(way).text for step in way)
+    assert all(str(step) in Rendered(way).text for step in way)
 
 
 def test_a_snapshot_is_shown_with_what_holds_most(vm: jvmti.VM) -> None:
     snapshot = vm.heap.snapshot()
-    shown = Shown(snapshot).text
+    shown = Rendered(snapshot).text
     assert f"{len(snapshot):,}" in shown
     assert "What holds most" in shown
     threads = snapshot.objects("java.lang.Thread")
-    assert len(Shown(threads).rows) == min(len(threads), 20) + 1
-    assert "java.lang.Thread" in Shown(snapshot.paths_to_roots(threads)).text
+    assert len(Rendered(threads).rows) == min(len(threads), 20) + 1
+    assert "java.lang.Thread" in Rendered(snapshot.paths_to_roots(threads)).text
     suspects = jvmti.heap.leak_suspects(snapshot, threshold=0.001)
-    assert Shown(suspects).text.count(" holds ") == len(suspects) > 0
-    assert " holds " in Shown(suspects[0]).text
+    assert Rendered(suspects).text.count(" holds ") == len(suspects) > 0
+    assert " holds " in Rendered(suspects[0]).text
 
 
 def test_a_vm_is_shown_with_what_it_allows(vm: jvmti.VM, witness: JavaProgram) -> None:
-    shown = Shown(vm).text
+    shown = Rendered(vm).text
     assert str(witness.pid) in shown
     assert "can_get_bytecodes" in shown
-    assert "can_get_bytecodes" in Shown(vm.env.get_potential_capabilities()).text
-    assert "none" in Shown(vm.env.get_capabilities()).text
+    assert "can_get_bytecodes" in Rendered(vm.env.get_potential_capabilities()).text
+    assert "none" in Rendered(vm.env.get_capabilities()).text
 
 
 def test_events_are_a_table_of_what_they_have(vm: jvmti.VM) -> None:
     with vm.env.stream("ClassPrepare", stack=3, own=True) as stream:
         vm.jni.find_class("java/util/IllformedLocaleException")
         records = stream.read(timeout=30)
-    rows = Shown(records).rows
+    rows = Rendered(records).rows
     assert rows[0][:2] == ["event", "time"]
     assert {"thread", "klass"} <= set(rows[0])
     assert "java.util.IllformedLocaleException" in [row[rows[0].index("klass")] for row in rows]
@@ -218,24 +218,24 @@ def test_events_are_a_table_of_what_they_have(vm: jvmti.VM) -> None:
 
 def test_nothing_of_a_name_becomes_a_part_of_the_page(vm: jvmti.VM) -> None:
     snapshot = dataclasses.replace(vm.threads.snapshot()[0], name=HARMFUL)
-    for shown in (Shown(snapshot), Shown(Rows([snapshot]))):
+    for shown in (Rendered(snapshot), Rendered(Rows([snapshot]))):
         assert "<img src=x onerror=alert(1)>" in shown.text
         assert "\\x1b[2J\\u202e\\ud800" in shown.text
     tree = StackTree()
     tree.add([f'{HARMFUL}"', "a.b.C.run"])
-    shown = Shown(tree)
+    shown = Rendered(tree)
     assert any("onerror" in title for title in shown.titles)
 
 
 def test_flames_have_a_place_for_each_frame_and_say_what_it_is(vm: jvmti.VM) -> None:
     tree = vm.threads.stack_tree()
-    shown = Shown(tree)
+    shown = Rendered(tree)
     descend = [title for title in shown.titles if title.startswith("Witness.descend: on 1 stacks")]
     assert len(descend) == 20
     deep = StackTree()
     deep.add([f"C.m{at}" for at in range(1000)])
-    assert len(Shown(deep).titles) == 1000  # none inside of another, which browsers end at 512
-    assert "nothing to show" in Shown(StackTree()).text
+    assert len(Rendered(deep).titles) == 1000  # none inside of another, which browsers end at 512
+    assert "nothing to show" in Rendered(StackTree()).text
 
 
 def test_what_is_over_says_so_and_raises_nothing(
@@ -244,9 +244,9 @@ def test_what_is_over_says_so_and_raises_nothing(
     program = java_program("Idle")
     with jvmti.attach(program.pid, timeout=30) as vm:
         threads, main = vm.threads, vm.threads["main"]
-    assert "closed" in Shown(vm).text
+    assert "closed" in Rendered(vm).text
     for thing in (threads, main):
-        assert Shown(thing).text
+        assert Rendered(thing).text
 
 
 def test_a_deadlock_is_a_table_of_who_waits_for_whom(java_program: JavaPrograms) -> None:
@@ -254,15 +254,15 @@ def test_a_deadlock_is_a_table_of_who_waits_for_whom(java_program: JavaPrograms)
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:
         found = vm.deadlocks()
-        rows = [row for row in Shown(found).rows if row[0] != "id"]
+        rows = [row for row in Rendered(found).rows if row[0] != "id"]
         assert {(row[1], row[3]) for row in rows} == {
             ("first", "second"),
             ("second", "first"),
             ("third", "fourth"),
             ("fourth", "third"),
         }
-        assert len(Shown(found[0]).rows) == 3
-        assert "evil \\x1b[2J" in Shown(vm.threads).text
+        assert len(Rendered(found[0]).rows) == 3
+        assert "evil \\x1b[2J" in Rendered(vm.threads).text
 
 
 SHOWING = """

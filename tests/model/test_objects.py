@@ -125,8 +125,8 @@ def test_fields_are_read_in_one_message_and_are_what_reflection_says(
     for key, value in plain.items():
         owner, _, name = key.rpartition(".")
         owner = owner or ("Values$Base" if name in ("name", "fixed") else "Values$Derived")
-        told = program.ask(f"field {owner} {name} derived")
-        assert told == (str(value).lower() if isinstance(value, bool) else str(value)), key
+        reported = program.ask(f"field {owner} {name} derived")
+        assert reported == (str(value).lower() if isinstance(value, bool) else str(value)), key
         assert derived[key] == value
     assert fields["nothing"] is None
     assert fields["boxed"].value == 42
@@ -637,26 +637,28 @@ def test_several_python_threads_call_at_once(vm: jvmti.VM, kept: Any) -> None:
 
 def test_a_class_is_an_object_of_java_lang_class(vm: jvmti.VM, kept: Any) -> None:
     cls = vm.find_class("Values$Derived")
-    mirror = cls.class_object
-    assert mirror.call("getSimpleName") == "Derived"
-    assert mirror.call("getSuperclass") == cls.superclass
-    assert mirror.call("isInstance", kept("derived")) is True
-    assert mirror.call("cast", kept("derived")) is kept("derived")
-    assert mirror.call("isAssignableFrom", cls.superclass) is False
-    named = mirror.call("forName", "java.util.Map", signature="java.lang.String")
+    class_object = cls.class_object
+    assert class_object.call("getSimpleName") == "Derived"
+    assert class_object.call("getSuperclass") == cls.superclass
+    assert class_object.call("isInstance", kept("derived")) is True
+    assert class_object.call("cast", kept("derived")) is kept("derived")
+    assert class_object.call("isAssignableFrom", cls.superclass) is False
+    named = class_object.call("forName", "java.util.Map", signature="java.lang.String")
     assert named == vm.find_class("java.util.Map")
-    assert mirror["module"] == mirror.fields()["module"] == mirror.call("getModule")
-    assert mirror.cls.name == "java.lang.Class"
-    assert cls.to_string() == mirror.to_string() == "class Values$Derived"
+    assert (
+        class_object["module"] == class_object.fields()["module"] == class_object.call("getModule")
+    )
+    assert class_object.cls.name == "java.lang.Class"
+    assert cls.to_string() == class_object.to_string() == "class Values$Derived"
     assert vm.find_class("java.util.Map").to_string() == "interface java.util.Map"
     assert vm.find_class("int[]").class_object.call("getName") == "[I"
-    assert mirror == cls.class_object != vm.find_class("Values").class_object
-    assert {mirror: 1}[cls.class_object] == 1
-    assert repr(mirror) == "<java.lang.Class Values$Derived>"
+    assert class_object == cls.class_object != vm.find_class("Values").class_object
+    assert {class_object: 1}[cls.class_object] == 1
+    assert repr(class_object) == "<java.lang.Class Values$Derived>"
     with pytest.raises(LookupError, match="getSimpleNam.*getSimpleName"):
-        mirror.call("getSimpleNam")
+        class_object.call("getSimpleNam")
     with pytest.raises(KeyError, match="no field 'modul'; did you mean 'module'"):
-        mirror["modul"]
+        class_object["modul"]
 
 
 def test_what_only_the_class_object_can_do_is_said_of_calls_of_a_class(vm: jvmti.VM) -> None:

@@ -253,7 +253,7 @@ def test_compiled_code_keeps_what_it_needs(
             with pytest.raises(NotAvailable, match=r"is null, or compiled code does not keep"):
                 apart["item"]
         else:
-            # Later VMs make such objects for whoever looks at the heap.  JDK-8227745
+            # Later VMs make such objects for those who look at the heap.  JDK-8227745
             assert apart["item"]["label"] == "kept"
 
 

@@ -64,13 +64,13 @@ def test_collapsed_stacks_have_a_line_each_whatever_a_thread_is_called() -> None
 
 
 def test_a_tree_is_what_the_stacks_of_java_are(vm: jvmti.VM, witness: JavaProgram) -> None:
-    told = re.findall(r"(Witness\.[\w$]+):\d+", witness.ask("stack blocked"))
-    assert "Witness.block" in told
+    reported = re.findall(r"(Witness\.[\w$]+):\d+", witness.ask("stack blocked"))
+    assert "Witness.block" in reported
     tree = vm.threads.stack_tree(by_thread=True).under("blocked")
     [line] = tree.to_collapsed().splitlines()
     thread, *frames = line.removesuffix(" 1").split(";")
     assert thread == "blocked"
-    assert [frame for frame in reversed(frames) if frame.startswith("Witness.")] == told
+    assert [frame for frame in reversed(frames) if frame.startswith("Witness.")] == reported
     with_lines = vm.threads.stack_tree(lines=True).under("Witness.block(*")
     assert re.fullmatch(r"Witness\.block\(Witness\.java:\d+\) 1\n", with_lines.to_collapsed())
 
@@ -85,11 +85,11 @@ def test_a_tree_of_a_state_has_the_threads_that_are_in_it(vm: jvmti.VM) -> None:
 
 
 def test_sampling_sees_what_a_thread_does_and_none_of_the_agents(vm: jvmti.VM) -> None:
-    told: list[tuple[int, ...]] = []
+    reported: list[tuple[int, ...]] = []
     tree = vm.threads.sample(
-        0.2, hz=100, by_thread=True, progress=lambda *numbers: told.append(numbers)
+        0.2, hz=100, by_thread=True, progress=lambda *numbers: reported.append(numbers)
     )
-    assert tree.samples == len(told) >= 1
+    assert tree.samples == len(reported) >= 1
     assert 0 < tree.longest_sample
     names = {one.name for one in tree.root.children}
     assert {"busy", "blocked", "sleeping"} <= names
@@ -108,8 +108,8 @@ def test_sampling_says_that_no_thread_was_chosen(
     html = tree._repr_html_()
     assert html is not None
     assert "did you mean" in html
-    [told] = caplog.records
-    assert told.message == f"{why} (sampling goes on: threads may come)"
+    [reported] = caplog.records
+    assert reported.message == f"{why} (sampling goes on: threads may come)"
     caplog.clear()
     beginning = vm.threads.sample(0, names="blokc*")
     assert "did you mean 'block*'?" in beginning.unseen

@@ -959,9 +959,11 @@ def test_a_watch_stops_where_a_condition_on_variables_holds(
     program.ask("join t")
     assert every.hits == (3 + 4) // 2
     assert elsewhere.hits == 0
-    told = [one.message for one in caplog.records if "the condition is false in" in one.message]
-    assert len(told) == 1
-    assert "Stopping.fields: 'i' in the condition 'i == 3': the variable has no value" in told[0]
+    reported = [one.message for one in caplog.records if "the condition is false in" in one.message]
+    assert len(reported) == 1
+    assert (
+        "Stopping.fields: 'i' in the condition 'i == 3': the variable has no value" in reported[0]
+    )
     with pytest.raises(ConditionError, match="not an expression"):
         label.watch(when="i ==")
     for watch in (every, elsewhere):
@@ -1019,8 +1021,8 @@ def test_a_class_that_is_not_loaded_is_reported_once_with_similar_names(
         assert catch.pending_reason == said
         near = f"no class {name!r} is loaded yet; similar names that are: Stopping"
         assert said.startswith(near) if level == "WARNING" else said == near.partition(";")[0]
-        told = [(one.levelname, one.message) for one in caplog.records]
-        assert told == [
+        reported = [(one.levelname, one.message) for one in caplog.records]
+        assert reported == [
             (level, f"breakpoint pending: {said}"),
             (level, f"catchpoint pending: {said}"),
         ]
@@ -1127,8 +1129,8 @@ def test_a_class_without_tables_says_what_is_missing(jvm: Jvm, java_program: Jav
         add = method(vm, "add")
         with pytest.raises(ValueError, match=r"without line numbers .*location="):
             add.breakpoint(line=LINE["sum"])
-        told = r"javac -g\); its parameters are slot0 \(int\), slot1 \(java.lang.String\)"
-        with pytest.raises(ConditionError, match=told):
+        reported = r"javac -g\); its parameters are slot0 \(int\), slot1 \(java.lang.String\)"
+        with pytest.raises(ConditionError, match=reported):
             add.breakpoint(when="n == 1")
         with add.breakpoint(when="slot0 > 1 and slot1 == 'x2'") as stops:
             program.ask("start t add 4")

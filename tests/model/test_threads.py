@@ -336,14 +336,14 @@ def test_groups_are_found_by_name(vm: jvmti.VM, served: JavaProgram) -> None:
 
 def test_monitors_are_those_that_management_tells(vm: jvmti.VM, served: JavaProgram) -> None:
     holder, blocked = vm.threads["holder"], vm.threads["blocked"]
-    told = dict(one.split("=") for one in served.ask("monitors holder").split())
-    assert {one.cls.name for one in holder.owned_monitors} == set(told.values())
+    reported = dict(one.split("=") for one in served.ask("monitors holder").split())
+    assert {one.cls.name for one in holder.owned_monitors} == set(reported.values())
     contended = blocked.contended_monitor
     assert contended is not None
-    assert contended.cls.name == told["holdOuter"] == "Served$Outer"
+    assert contended.cls.name == reported["holdOuter"] == "Served$Outer"
     assert blocked.owned_monitors == []
     by_frame = {frame.method.name: frame.monitors for frame in holder.frames if frame.monitors}
-    assert {name: one.cls.name for name, (one,) in by_frame.items()} == told
+    assert {name: one.cls.name for name, (one,) in by_frame.items()} == reported
     assert by_frame["holdOuter"][0] == contended
 
 
@@ -362,10 +362,10 @@ def test_a_thread_prints_itself_with_its_locks(vm: jvmti.VM) -> None:
 def test_threads_and_stacks_are_tables(vm: jvmti.VM, served: JavaProgram) -> None:
     rows = vm.threads.to_arrow().to_pylist()
     holder = next(row for row in rows if row["name"] == "holder")
-    told = served.ask("frames holder").split()
+    reported = served.ask("frames holder").split()
     assert (holder["state"], holder["daemon"]) == ("WAITING", True)
     # Java hides frames of hidden classes, JVM TI does not.
-    assert holder["frames"] == len(vm.threads["holder"].frames) >= len(told)
+    assert holder["frames"] == len(vm.threads["holder"].frames) >= len(reported)
     assert holder["id"] == vm.threads["holder"].id
     assert holder["top"] == str(vm.threads["holder"].frames[0])
     stacks = vm.threads.stacks()
@@ -378,7 +378,7 @@ def test_threads_and_stacks_are_tables(vm: jvmti.VM, served: JavaProgram) -> Non
         if row["name"] == "holder" and row["line"] is not None and "Lambda" not in row["class"]
     ]
     assert shown
-    assert set(shown) <= set(told)
+    assert set(shown) <= set(reported)
     assert vm.threads.stacks(0).to_arrow().num_rows == 0
 
 

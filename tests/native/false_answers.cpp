@@ -102,8 +102,8 @@ struct Signature<jvmtiError(JNICALL*)(jvmtiEnv*, A...)> {
 #define FUNCTION(Name, slot, parameters, passed, lies)                             \
   decltype(jvmtiInterface_1_::Name) true_##Name;                                   \
   jvmtiError JNICALL false_##Name parameters {                                     \
-    Lie told = lie(slot, __builtin_return_address(0));                             \
-    if (told == kTruth) return true_##Name passed;                                 \
+    Lie reported = lie(slot, __builtin_return_address(0));                             \
+    if (reported == kTruth) return true_##Name passed;                                 \
     lies;                                                                          \
     return JVMTI_ERROR_NONE;                                                       \
   }
@@ -122,8 +122,8 @@ struct False<slot, R(JNICALL*)(JNIEnv*, A...)> {
   static constexpr bool possible = !std::is_void<R>::value;
   static inline R(JNICALL* truth)(JNIEnv*, A...);
   static R JNICALL call(JNIEnv* jni, A... arguments) {
-    Lie told = lie(kJni + slot, __builtin_return_address(0));
-    if (told == kTruth) return truth(jni, arguments...);
+    Lie reported = lie(kJni + slot, __builtin_return_address(0));
+    if (reported == kTruth) return truth(jni, arguments...);
     return R{};
   }
 };

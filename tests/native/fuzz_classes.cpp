@@ -89,7 +89,7 @@ void keep(const char* path, const Data& data) {
   std::fclose(file);
 }
 
-// As long as it is said to be, so that the sanitizer sees whoever reads beyond.
+// As long as it is said to be, so that the sanitizer sees reads beyond.
 struct Exact {
   explicit Exact(const Data& data)
       : bytes(static_cast<uint8_t*>(std::malloc(data.size()))), size(data.size()) {

@@ -11,7 +11,7 @@
 namespace {
 
 // A column of the caller's: exactly as long as it is said to be, so that the sanitizer sees
-// whoever goes beyond.
+// all that goes beyond.
 template <class T>
 class Column {
  public:

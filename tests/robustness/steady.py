@@ -78,7 +78,7 @@ def wait_until(condition: Callable[[], bool], seconds: float = 10) -> bool:
 
 
 FIXED_THREADS = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:-UseDynamicNumberOfCompilerThreads")
-"""The compiler's threads come and go otherwise, and the agent's could not be told from them."""
+"""The compiler's threads come and go otherwise, and would look like the agent's."""
 
 
 NO_SIGNAL = "-XX:+StartAttachListener"

@@ -111,8 +111,10 @@ def test_a_name_that_is_only_in_the_arguments_is_reported(java_program: JavaProg
     for name in ("acme-server-14", "Acme-Server-14"):
         with pytest.raises(NoMatch) as none:
             find(name)
-        told = [line for line in str(none.value).splitlines() if "has it in its arguments" in line]
-        assert told == [f"  {program.pid} Idle (has it in its arguments)"]
+        reported = [
+            line for line in str(none.value).splitlines() if "has it in its arguments" in line
+        ]
+        assert reported == [f"  {program.pid} Idle (has it in its arguments)"]
 
 
 def test_what_is_no_jvm_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Probes beside other agents that change classes: each keeps what it put in, whoever came first."""
+"""Probes beside other agents that change classes: each keeps what it put in."""
 
 from __future__ import annotations
 

@@ -86,9 +86,9 @@ def test_integers_fit_or_are_refused(c: str) -> None:
     shape = shapes.Number(c, code)
     for number in (least, 0, 1, most):
         data = encoded(shape, number)
-        told = chr(number) if c == "jchar" else number
-        assert decoder_of(shape)(data, 0, None) == (told, struct.calcsize(code))
-        assert c != "jchar" or encoded(shape, told) == data
+        reported = chr(number) if c == "jchar" else number
+        assert decoder_of(shape)(data, 0, None) == (reported, struct.calcsize(code))
+        assert c != "jchar" or encoded(shape, reported) == data
         assert encoded(shape, numpy.int64(number)) == data
     for number in (least - 1, most + 1, 2**100, -(2**100)):
         with pytest.raises(OverflowError, match=f"the argument: .* does not fit {c}"):

@@ -346,7 +346,7 @@ def test_ctrl_c_is_not_lost_where_a_session_is_dropped(witness: programs.JavaPro
 def test_a_release_is_reported_once(vm: jvmti.VM) -> None:
     """However it comes, and goes: by hand, with its column, or after it was sent again."""
     before = objects_held(vm)
-    text = vm.jni.new_string("told")
+    text = vm.jni.new_string("held")
     array = vm.jni.new_object_array(2, vm.jni.get_object_class(text), text)
     assert vm.jni.get_object_array_element(array, 1) is text
     text.release()

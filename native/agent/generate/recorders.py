@@ -156,7 +156,7 @@ class Recorder(Trampoline):
         lines += [f"    {line}" for line in self.report(values)]
         lines.append(f"    auto* record = {self.reserved()};")
         lines.append("    if (record == nullptr) continue;")
-        lines += [f"    record->{field.name} = told_{field.name};" for field in self.fields]
+        lines += [f"    record->{field.name} = got_{field.name};" for field in self.fields]
         lines += ["    it.commit();", "  }", "}"]
         if quick:
             lines += ["", f"void JNICALL {self.symbol}({', '.join(parameters)}) {{"]
@@ -167,7 +167,7 @@ class Recorder(Trampoline):
     def report(self, values: dict[str, str]) -> list[str]:
         """The lines that find out what the record gets."""
         return [
-            f"const {field.c} told_{field.name} = {values[field.name]};" for field in self.fields
+            f"const {field.c} got_{field.name} = {values[field.name]};" for field in self.fields
         ]
 
     def reserved(self) -> str:

@@ -314,7 +314,7 @@ class Walk : NoCopy {
   // All chains that begin in an array.
   void chains(jobjectArray table) {
     jsize count = jni_->GetArrayLength(table);
-    for (jsize i = 0; i < count && more(); ++i) {
+    for (jsize i = 0; i < count && has_more(); ++i) {
       chain(jni_->GetObjectArrayElement(table, i), i, count, 0);
     }
   }
@@ -323,7 +323,7 @@ class Walk : NoCopy {
   void chain(jobject first, jsize place, jsize places, int depth) {
     LocalRef<> at(jni_, first);
     LocalRef<> seen(jni_);  // one of those before: a race may lead a chain back into itself
-    for (size_t step = 1, mark = 1; at != nullptr && more(); ++step) {
+    for (size_t step = 1, mark = 1; at != nullptr && has_more(); ++step) {
       if (seen != nullptr && jni_->IsSameObject(at, seen)) break;
       if (step == mark) {
         seen.reset(jni_->NewLocalRef(at));
@@ -344,7 +344,7 @@ class Walk : NoCopy {
   void tree(jobject root) {
     LocalRef<> at(jni_, root);
     Vector<jobject> above;
-    while (more() && (at != nullptr || !above.empty())) {
+    while (has_more() && (at != nullptr || !above.empty())) {
       // The two fields may be of different classes; in an object without one of them its place is
       // somebody else's.
       if (at != nullptr && above.size() < kDeepest && jni_->IsInstanceOf(at, next_.of) &&
@@ -374,7 +374,7 @@ class Walk : NoCopy {
   // A table that doubles each time has no more sizes, a balanced tree no more levels.
   static constexpr int kDeepest = 64;
 
-  bool more() const { return left_ > 0 && writer_.good(); }
+  bool has_more() const { return left_ > 0 && writer_.good(); }
 
   bool open(const FieldRecord* record, Link* link) {
     if (!record->is_static && simple_type(record->type) == 'L') {
@@ -401,7 +401,7 @@ class Walk : NoCopy {
   void moved(jobjectArray table, jsize place, jsize places, int depth) {
     if (depth >= kDeepest) return;
     jsize count = jni_->GetArrayLength(table);
-    for (jlong i = place; i < count && more(); i += places) {
+    for (jlong i = place; i < count && has_more(); i += places) {
       jsize there = static_cast<jsize>(i);
       chain(jni_->GetObjectArrayElement(table, there), there, count, depth + 1);
     }

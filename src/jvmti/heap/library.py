@@ -50,7 +50,7 @@ CLASS = numpy.dtype(
         ("id", "u8"),
         ("layout_bytes", "u8"),
         ("own_bytes", "u8"),
-        ("mirror_size", "u8"),
+        ("class_object_size", "u8"),
         ("name", "u4"),
         ("super", "u4"),
         ("object", "u4"),

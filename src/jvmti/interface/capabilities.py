@@ -232,7 +232,7 @@ def why_not_given(detail: str) -> str:
     """The message for capabilities that the VM refused.
 
     Args:
-        detail: their names, as the agent lists them, and their holders if known.
+        detail: their names, as the agent lists them, and the environments that hold them, if known.
     """
     if "held by" in detail:
         return detail

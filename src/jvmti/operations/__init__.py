@@ -1,5 +1,5 @@
 """The agent's functions beyond JVM TI and JNI, declared like those.
 
-What lives here: the agent's own functions.  What does not: the chapters of the specifications
-(`jvmti.env`, `jvmti.jni`), and how bytes lie in messages (`jvmti.layouts`).
+What lives here: operations.  What does not: the chapters of the specifications (`jvmti.env`,
+`jvmti.jni`), and how bytes lie in messages (`jvmti.layouts`).
 """

@@ -63,7 +63,7 @@ def test_a_breakpoint_replaces_the_instruction_until_it_is_cleared(
     assert copies(stage.program.pid, stopped) == 0
     stage.env.set_breakpoint(method, 1)
     assert copies(stage.program.pid, stopped) == 1
-    assert bytes(stage.env.get_bytecodes(method)) == code  # hidden from whoever asks
+    assert bytes(stage.env.get_bytecodes(method)) == code  # hidden from all who ask
     assert stage.program.ask("distinct 7") == str(distinct(7))
     stage.env.clear_breakpoint(method, 1)
     assert copies(stage.program.pid, stopped) == 0

@@ -1,4 +1,4 @@
-"""The faithful form of events: callbacks that are told of everything, as those in C are.
+"""The faithful form of events: callbacks that get everything, as those in C are.
 
 `Env.set_event_callbacks` and `Env.set_event_notification_mode` are functions of the specification,
 and what these send is what the VM sends: what the controller's own calls cause as well, and, after
@@ -24,7 +24,7 @@ from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, EventMode
 from jvmti.layouts.conversations import OwnWork
 
-#: These come on threads of their own, which are the program's whoever has started them.
+#: These come on threads of their own, which are the program's even if we have started them.
 OF_NEW_THREADS = {
     Event.THREAD_START,
     Event.THREAD_END,
@@ -71,7 +71,7 @@ class Work:
         env = self.vm.env
         env.set_field_access_watch(self.atomic, self.value)
         env.set_field_modification_watch(self.atomic, self.value)
-        # By Java code: what JNI does to a field is told of where a Java method has called it.
+        # By Java code: what JNI does to a field is reported where a Java method has called it.
         self.jni.call_void_method(
             self.made, self.jni.get_method_id(self.atomic, "set", "(I)V"), [3]
         )
@@ -102,7 +102,7 @@ class Work:
         self.jni.monitor_exit(self.made)
 
     def contend(self) -> None:
-        """Until the one who has the monitor is told that somebody else wants it."""
+        """Until the owner of the monitor gets the event that somebody else wants it."""
         entered = threading.Event()
 
         def hold() -> None:
@@ -191,14 +191,14 @@ def test_callbacks_receive_events_of_our_own_calls_and_handlers_do_not(
     """Both at once, in one environment: what is asked of one form changes nothing in the other."""
     evidence.proves("set_event_callbacks")
     me = threading.get_ident()
-    told: list[Any] = []
+    reported: list[Any] = []
     handled: list[Any] = []
 
     def callback(happened: Any) -> None:
         if event is Event.MONITOR_CONTENDED_ENTER:
             work.contended.set()
         if threading.get_ident() == me:  # on which this process waits for its own call
-            told.append(happened)
+            reported.append(happened)
 
     def handler(happened: Any) -> None:
         if threading.get_ident() == me:
@@ -217,12 +217,12 @@ def test_callbacks_receive_events_of_our_own_calls_and_handlers_do_not(
         switched(env, event, EventMode.DISABLE)
     if event is Event.MONITOR_CONTENDED_ENTERED:
         env.set_event_notification_mode(EventMode.DISABLE, Event.MONITOR_CONTENDED_ENTER)
-    assert told, f"{event.name} did not come"
-    assert {type(one) for one in told} == {EVENTS[event]}
+    assert reported, f"{event.name} did not come"
+    assert {type(one) for one in reported} == {EVENTS[event]}
     if EVENTS[event].declaration.own_work is OwnWork.NEVER:
         assert handled == []
     else:
-        assert len(handled) == len(told), "a call that runs into it is told to both"
+        assert len(handled) == len(reported), "a call that runs into it is reported to both"
 
 
 def test_events_of_a_callback_s_own_calls_are_reported_within_it_and_end(
@@ -230,12 +230,12 @@ def test_events_of_a_callback_s_own_calls_are_reported_within_it_and_end(
 ) -> None:
     """In C a callback that causes its own event again overflows its thread's stack."""
     before = own_vm.stats.agent
-    within, deepest, told = 0, 0, 0
+    within, deepest, reported = 0, 0, 0
 
     def again(event: Any) -> None:
-        nonlocal within, deepest, told
+        nonlocal within, deepest, reported
         within += 1
-        told += 1
+        reported += 1
         deepest = max(deepest, within)
         work.call()
         within -= 1
@@ -248,7 +248,7 @@ def test_events_of_a_callback_s_own_calls_are_reported_within_it_and_end(
     after = own_vm.stats.agent
     assert before is not None
     assert after is not None
-    assert (deepest, told) == (16, 16)
+    assert (deepest, reported) == (16, 16)
     assert after.events_too_deep - before.events_too_deep == 1
 
 
@@ -259,11 +259,11 @@ vm = jvmti.attach(int(sys.argv[1]), capabilities="all", timeout=30)
 made = vm.string("text")
 wanted = [Event.METHOD_ENTRY, Event.METHOD_EXIT, Event.EXCEPTION, Event.CLASS_PREPARE]
 def again(event):
-    if not told:
+    if not reported:
         print("begun", flush=True)
-    told.append(event)
+    reported.append(event)
     made.call("concat", "more")
-told = []
+reported = []
 vm.env.set_event_callbacks(dict.fromkeys(wanted, again))
 for event in wanted:
     vm.env.set_event_notification_mode(EventMode.ENABLE, event)
@@ -299,11 +299,11 @@ def test_callbacks_of_a_stopped_vm_are_called_late_in_order_and_with_calls_that_
     env: jvmti.Env, work: Work, evidence: Evidence
 ) -> None:
     evidence.proves("set_event_callbacks")
-    told: list[tuple[str, bool, int | None]] = []
+    reported: list[tuple[str, bool, int | None]] = []
     phases: list[int] = []
 
     def late(event: Any) -> None:
-        told.append((type(event).__name__, event.late, getattr(event, "tag", None)))
+        reported.append((type(event).__name__, event.late, getattr(event, "tag", None)))
         phases.append(env.get_phase())
 
     env.set_event_callbacks(dict.fromkeys(STOPPED, late))
@@ -316,13 +316,13 @@ def test_callbacks_of_a_stopped_vm_are_called_late_in_order_and_with_calls_that_
         made.release()
     env.force_garbage_collection()
     until = time.monotonic() + 60
-    while sum(name == "ObjectFree" for name, _, _ in told) < 10 and time.monotonic() < until:
+    while sum(name == "ObjectFree" for name, _, _ in reported) < 10 and time.monotonic() < until:
         time.sleep(0.05)
     for event in STOPPED:
         env.set_event_notification_mode(EventMode.DISABLE, event)
-    # All that has happened until now is told before this returns, and nothing after it.
+    # All that has happened until now is reported before this returns, and nothing after it.
     env.set_event_callbacks(None)
-    seen = list(told)
+    seen = list(reported)
     names = [name for name, _, _ in seen]
     starts = [i for i, name in enumerate(names) if name == "GarbageCollectionStart"]
     finishes = [i for i, name in enumerate(names) if name == "GarbageCollectionFinish"]
@@ -335,17 +335,17 @@ def test_callbacks_of_a_stopped_vm_are_called_late_in_order_and_with_calls_that_
     assert set(phases) == {4}
     env.force_garbage_collection()
     time.sleep(0.2)
-    assert told == seen
+    assert reported == seen
 
 
 def test_other_events_are_not_late(env: jvmti.Env, work: Work) -> None:
-    told: list[bool] = []
-    env.set_event_callbacks({Event.CLASS_LOAD: lambda event: told.append(event.late)})
+    reported: list[bool] = []
+    env.set_event_callbacks({Event.CLASS_LOAD: lambda event: reported.append(event.late)})
     env.set_event_notification_mode(EventMode.ENABLE, Event.CLASS_LOAD)
     work.jni.find_class("java/util/concurrent/Phaser")
     env.set_event_notification_mode(EventMode.DISABLE, Event.CLASS_LOAD)
-    assert told
-    assert not any(told)
+    assert reported
+    assert not any(reported)
 
 
 def test_a_late_callback_that_fails_is_reported_and_can_remove_the_callbacks(

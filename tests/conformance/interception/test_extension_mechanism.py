@@ -68,10 +68,11 @@ def test_the_callback_of_an_extension_event_is_given_its_parameters(
     evidence.proves("set_extension_event_callback")
     evidence.provokes("set_extension_event_callback", "ILLEGAL_ARGUMENT")
     events = {event.id: event for event in env.get_extension_events()}
-    told: list[Any] = []
+    reported: list[Any] = []
     for event in events.values():
         env.set_extension_event_callback(
-            event.extension_event_index, lambda *given, name=event.id: told.append((name, given))
+            event.extension_event_index,
+            lambda *given, name=event.id: reported.append((name, given)),
         )
     if jvm.feature >= 21:
         jni = vm.jni
@@ -84,18 +85,18 @@ def test_the_callback_of_an_extension_event_is_given_its_parameters(
         join = jni.get_method_id(cls, "join", "()V")
         jni.call_void_method(started, join, [])
         deadline = time.monotonic() + 10
-        while len(told) < 2 and time.monotonic() < deadline:
+        while len(reported) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
     for event in events.values():
         env.set_extension_event_callback(event.extension_event_index, None)
-    names = {name.rpartition(".")[2] for name, _ in told}
+    names = {name.rpartition(".")[2] for name, _ in reported}
     if jvm.feature >= 21:
         assert {"VirtualThreadMount", "VirtualThreadUnmount"} <= names
-        assert all(isinstance(given[0], Thread) for name, given in told if "Virtual" in name)
-    known = len(told)
+        assert all(isinstance(given[0], Thread) for name, given in reported if "Virtual" in name)
+    known = len(reported)
     env.force_garbage_collection()
-    assert len(told) == known
+    assert len(reported) == known
     with pytest.raises(jvmti.errors.IllegalArgument):
-        env.set_extension_event_callback(12345, told.append)
+        env.set_extension_event_callback(12345, reported.append)
     with pytest.raises(TypeError, match="callable or None"):
         env.set_extension_event_callback(12345, "callback")  # type: ignore[arg-type]

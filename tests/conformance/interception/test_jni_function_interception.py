@@ -84,7 +84,7 @@ def test_a_python_function_takes_the_place_of_a_jni_function(
         slots = {SLOTS[name][0] for name in WRAPPED}
         assert {slot for slot, address in enumerate(changed) if address != tables[slot]} == slots
         assert ask_natively(witness) == 42
-        assert vm.jni.get_version() > 0, "our own calls are not told"
+        assert vm.jni.get_version() > 0, "our own calls are not reported"
     finally:
         env.set_jni_function_table({})
     assert env.get_jni_function_table() == tables

@@ -114,7 +114,7 @@ def test_elements_that_python_wrote_are_in_java(
             jni.release_primitive_array_critical(array, values.tobytes(), ReleaseMode.ABORT)
             assert jni.get_primitive_array_critical(array) == zeros.tobytes()
             jni.release_primitive_array_critical(array, values.tobytes())
-        assert printed in recorder.told("arrays")
+        assert printed in recorder.answer("arrays")
     finally:
         jni.set_object_field(recorder.object, field, before)
 
@@ -159,7 +159,7 @@ def test_twenty_million_numbers_come_in_one_go(vm: jvmti.VM, recorder: Recorder)
         for start in range(0, count, count // 2):
             jni.set_int_array_region(array, start, numbers[start : start + count // 2])
         expected = int(numbers.sum(dtype="i8"))
-        assert recorder.told("sumOfInts", timeout=100) == f"{count}:{expected}"
+        assert recorder.answer("sumOfInts", timeout=100) == f"{count}:{expected}"
         assert numpy.array_equal(jni.get_int_array_elements(array), numbers)
     finally:
         jni.set_object_field(recorder.object, field, before)

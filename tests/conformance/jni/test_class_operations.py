@@ -50,13 +50,13 @@ def test_superclasses_are_those_that_reflection_tells(
     jni = vm.jni
     for name in ("Witness$Derived", "java/util/ArrayList", "[I", "java/util/List"):
         cls = jni.find_class(name)
-        told = witness.ask(f"super {name.replace('/', '.')}")
+        reported = witness.ask(f"super {name.replace('/', '.')}")
         base = jni.get_superclass(cls)
         if base is None:
-            assert told == "null"
+            assert reported == "null"
             continue
         signature = vm.env.get_class_signature(base).signature
-        assert told == f"class {signature[1:-1].replace('/', '.')}"
+        assert reported == f"class {signature[1:-1].replace('/', '.')}"
         assert jni.is_assignable_from(cls, base)
         assert not jni.is_assignable_from(base, cls)
     assert jni.get_superclass(jni.find_class("java/lang/Object")) is None

@@ -58,8 +58,8 @@ def test_throw_new_makes_the_exception(
         jni.throw_new(illegal_state, "made here")
     throwable: Any = raised.value.throwable
     message = jni.get_method_id(illegal_state, "getMessage", "()Ljava/lang/String;")
-    told: Any = jni.call_object_method(throwable, message)
-    assert jni.get_string_chars(told) == "made here"
+    reported: Any = jni.call_object_method(throwable, message)
+    assert jni.get_string_chars(reported) == "made here"
 
 
 def test_what_java_code_throws_is_raised(
@@ -75,7 +75,7 @@ def test_what_java_code_throws_is_raised(
     assert raised.value.message == "no disk"
     field = jni.get_static_field_id(recorder.base, "thrown", "Ljava/lang/Throwable;")
     jni.set_static_object_field(recorder.base, field, raised.value.throwable)
-    assert recorder.told("thrownByJni") == "java.io.IOException: no disk"
+    assert recorder.answer("thrownByJni") == "java.io.IOException: no disk"
     with pytest.raises(jvmti.JavaException) as silent:
         jni.call_static_void_method(recorder.base, thrower, [None])
     assert silent.value.message is None

@@ -24,8 +24,8 @@ def test_a_class_is_in_the_module_that_java_names(
     for name in ("java/lang/String", "Witness", "[I", "java/lang/management/ThreadInfo"):
         module: Any = jni.get_module(jni.find_class(name))
         named: Any = jni.call_object_method(module, get_name)
-        told = witness.ask(f"module {name.replace('/', '.')}")
-        assert (jni.get_string_chars(named) if named is not None else "null") == told
+        reported = witness.ask(f"module {name.replace('/', '.')}")
+        assert (jni.get_string_chars(named) if named is not None else "null") == reported
 
 
 def test_what_is_no_class_is_in_no_module(vm: jvmti.VM, evidence: Evidence) -> None:

@@ -29,7 +29,7 @@ def test_a_java_thread_waits_for_a_monitor_that_python_holds(
     lock = recorder.element("lock", "Ljava/lang/Object;")
     assert jni.monitor_enter(lock) == 0
     assert jni.monitor_enter(lock) == 0
-    assert recorder.told("lockLater") == "blocked"
+    assert recorder.answer("lockLater") == "blocked"
     contended = witness.ask("contended wanting")
     assert contended == f"Witness$Monitor@{vm.env.get_object_hash_code(lock)}"
     assert jni.monitor_exit(lock) == 0
@@ -44,7 +44,7 @@ def test_a_monitor_can_be_left_through_another_reference(vm: jvmti.VM, recorder:
     weak: Any = jni.new_weak_global_ref(lock)
     other: Any = jni.new_global_ref(lock)
     jni.monitor_enter(weak)
-    assert recorder.told("lockLater") == "blocked"
+    assert recorder.answer("lockLater") == "blocked"
     jni.monitor_exit(other)
     wait_until(lambda: recorder.received == "locked[]")
 
@@ -62,7 +62,7 @@ def test_a_monitor_is_left_when_the_python_thread_ends(vm: jvmti.VM, recorder: R
     holder = threading.Thread(target=hold)
     holder.start()
     assert entered.wait(30)
-    assert recorder.told("lockLater") == "blocked"
+    assert recorder.answer("lockLater") == "blocked"
     assert vm.jni.get_version()
     assert recorder.witness.ask("state wanting") == "BLOCKED"
     leave.set()

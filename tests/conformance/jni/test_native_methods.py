@@ -25,15 +25,15 @@ def test_native_methods_are_bound_to_functions_of_the_target(
 ) -> None:
     evidence.proves("jni.register_natives", "jni.unregister_natives")
     jni = vm.jni
-    assert recorder.told("callIdentity") == "unbound"
+    assert recorder.answer("callIdentity") == "unbound"
     names, signatures = ["identity", "bitsOf"], ["()I", "(F)I"]
     # One of the VM itself, and one of a library that it loaded for itself only.
     symbols = ["JVM_IHashCode", "Java_java_lang_Float_floatToRawIntBits"]
     assert jni.register_natives(recorder.base, names, signatures, symbols) == 0
-    assert recorder.told("callIdentity") == "true"
-    assert recorder.told("callBits") == "3fc00000"
+    assert recorder.answer("callIdentity") == "true"
+    assert recorder.answer("callBits") == "3fc00000"
     assert jni.unregister_natives(recorder.base) == 0
-    assert recorder.told("callIdentity") == "unbound"
+    assert recorder.answer("callIdentity") == "unbound"
     assert jni.register_natives(recorder.base, [], [], []) == 0
 
 
@@ -56,7 +56,7 @@ def test_what_is_no_native_method_or_no_function_is_not_bound(
     for name, signature in (("identity", "()J"), ("voidOf", "()V"), ("noSuch", "()V")):
         with pytest.raises(jvmti.JavaException, match="NoSuchMethodError"):
             register(recorder.base, [name], [signature], ["JVM_IHashCode"])
-    assert recorder.told("callIdentity") == "unbound"
+    assert recorder.answer("callIdentity") == "unbound"
     weak: Any = vm.jni.new_weak_global_ref(recorder.object)
     with pytest.raises(errors.InvalidClass):
         register(weak, ["identity"], ["()I"], ["JVM_IHashCode"])

@@ -34,37 +34,37 @@ def test_a_buffer_shows_java_the_memory_that_python_allocated(
     buffer = jni.new_direct_byte_buffer(memory, 4)
     field = jni.get_static_field_id(recorder.base, "buffer", "Ljava/nio/ByteBuffer;")
     jni.set_static_object_field(recorder.base, field, buffer)
-    assert recorder.told("bufferContent") == "0,1,2,3"
+    assert recorder.answer("bufferContent") == "0,1,2,3"
     assert jni.get_direct_buffer_capacity(buffer) == 4
     whole = jni.new_direct_byte_buffer(memory, 16)
     assert jni.get_direct_buffer_address(buffer) == jni.get_direct_buffer_address(whole) != 0
     vm.write_direct_buffer(buffer, 1, b"\xff\x7f")
-    assert recorder.told("bufferContent") == "0,-1,127,3"
+    assert recorder.answer("bufferContent") == "0,-1,127,3"
     assert memory.read(0, 5) == b"\x00\xff\x7f\x03\x04"
     assert vm.read_direct_buffer(buffer, 1, 3) == b"\xff\x7f\x03"
     assert jni.get_direct_buffer_capacity(jni.new_direct_byte_buffer(memory, 0)) == 0
-    assert recorder.told("forgetBuffer") == "forgotten"
+    assert recorder.answer("forgetBuffer") == "forgotten"
 
 
 def test_a_buffer_of_java_is_read_and_written(vm: jvmti.VM, recorder: Recorder) -> None:
     jni = vm.jni
-    assert recorder.told("fillBuffer") == "filled"
+    assert recorder.answer("fillBuffer") == "filled"
     field = jni.get_static_field_id(recorder.base, "buffer", "Ljava/nio/ByteBuffer;")
     buffer: Any = jni.get_static_object_field(recorder.base, field)
     assert vm.read_direct_buffer(buffer, 0, 8) == bytes(range(8, 0, -1))
     vm.write_direct_buffer(buffer, 6, b"\x63\x64")
-    assert recorder.told("bufferContent") == "8,7,6,5,4,3,99,100"
+    assert recorder.answer("bufferContent") == "8,7,6,5,4,3,99,100"
     for offset, length in ((-1, 1), (0, 9), (9, 0), (8, 1), (0, -1), (2**62, 2**62)):
         with pytest.raises(errors.IllegalArgument, match="there are 8 bytes"):
             vm.read_direct_buffer(buffer, offset, length)
     with pytest.raises(errors.IllegalArgument, match="there are 8 bytes"):
         vm.write_direct_buffer(buffer, 7, b"xx")
-    assert recorder.told("readOnlyBuffer") == "read-only"
+    assert recorder.answer("readOnlyBuffer") == "read-only"
     read_only: Any = jni.get_static_object_field(recorder.base, field)
     assert vm.read_direct_buffer(read_only, 6, 2) == b"\x63\x64"
     with pytest.raises(errors.AccessDenied, match="read-only"):
         vm.write_direct_buffer(read_only, 0, b"x")
-    assert recorder.told("forgetBuffer") == "forgotten"
+    assert recorder.answer("forgetBuffer") == "forgotten"
 
 
 def test_memory_lives_as_long_as_a_buffer_over_it(vm: jvmti.VM, recorder: Recorder) -> None:
@@ -81,11 +81,11 @@ def test_memory_lives_as_long_as_a_buffer_over_it(vm: jvmti.VM, recorder: Record
     others = [vm.env.allocate(4) for _ in range(200)]
     for other in others:
         other.write(0, b"\xee\xee\xee\xee")
-    assert recorder.told("bufferContent") == "1,2,3,4"
+    assert recorder.answer("bufferContent") == "1,2,3,4"
     assert vm.read_direct_buffer(buffer, 0, 4) == b"\x01\x02\x03\x04"
     for other in others:
         vm.env.deallocate(other)
-    assert recorder.told("forgetBuffer") == "forgotten"
+    assert recorder.answer("forgetBuffer") == "forgotten"
     buffer.release()
     vm.env.force_garbage_collection()
     vm.env.deallocate(vm.env.allocate(1))

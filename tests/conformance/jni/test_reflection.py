@@ -42,8 +42,8 @@ def test_methods_become_reflection_objects_and_methods_again(
     for method, is_static, kind, printed in cases:
         reflected = jni.to_reflected_method(recorder.base, method, is_static)
         assert jni.is_instance_of(reflected, jni.find_class(f"java/lang/reflect/{kind}"))
-        told: Any = jni.call_object_method(reflected, to_string)
-        assert jni.get_string_chars(told).startswith(printed)
+        reported: Any = jni.call_object_method(reflected, to_string)
+        assert jni.get_string_chars(reported).startswith(printed)
         assert jni.from_reflected_method(reflected) == method
 
 
@@ -61,8 +61,8 @@ def test_fields_become_reflection_objects_and_fields_again(
         (static, True, "static java.lang.String Witness$Recorder.received"),
     ):
         reflected = jni.to_reflected_field(recorder.base, field, is_static)
-        told: Any = jni.call_object_method(reflected, to_string)
-        assert jni.get_string_chars(told) == printed
+        reported: Any = jni.call_object_method(reflected, to_string)
+        assert jni.get_string_chars(reported) == printed
         assert jni.from_reflected_field(reflected) == field
 
 

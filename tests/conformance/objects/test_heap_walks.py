@@ -806,7 +806,7 @@ def test_a_walk_that_calls_nothing_visits_nothing(vm: jvmti.VM, env: jvmti.Env) 
         env.follow_references(NONE, None, None, callbacks)
         return between - before, vm.stats.messages - between
 
-    def visit(*told: Any) -> HeapVisitControl:
+    def visit(*reported: Any) -> HeapVisitControl:
         return ABORT
 
     # One message more is the look at the statistics.

@@ -192,7 +192,7 @@ class Fuzzer:
     def __init__(self, seed: int, keep: Callable[[bytes], None] = lambda payload: None) -> None:
         self.random = random.Random(seed)
         self.keep = keep
-        """Told of each frame before it is sent, to have the last one after a crash."""
+        """Gets each frame before it is sent, to have the last one after a crash."""
         self.statuses: Counter[int] = Counter()
         self.by_function: dict[str, Counter[int]] = defaultdict(Counter)
         self.calls = 0
@@ -220,10 +220,10 @@ class Fuzzer:
     # ---- a session ---------------------------------------------------------------------------
 
     def begin(self, vm: jvmti.VM) -> None:
-        """Collect what can be had of the prey, and add all capabilities."""
+        """Collect what the prey has, and add all capabilities."""
         self.vm = vm
         self.session = vm._session
-        self.session.openings.register(range(1 << 16), self._told)
+        self.session.openings.register(range(1 << 16), self._opened)
         env, jni = vm.env, vm.jni
         if "Zero" in (env.get_system_property("java.vm.name") or ""):
             self._leave_out(ON_ZERO)
@@ -267,7 +267,7 @@ class Fuzzer:
             self._found(one._handle)
             self.session.ownership._wrappers[one._handle].count = 0
 
-    def _told(self, number: int, environment: int, payload: bytes) -> bytes:
+    def _opened(self, number: int, environment: int, payload: bytes) -> bytes:
         """Answer an event that a random call has asked for, mostly with nonsense."""
         return self.random.randbytes(self.random.choice([0, 0, 1, 5, 9, 40]))
 

@@ -1,7 +1,7 @@
 """A null at every place that has one in C, one at a time, in each phase: no JVM follows it.
 
 The places are found in the declarations, so that those of a later function are tried too.  Nulls
-travel as bytes, past the checks of the Python side; all else is as good as can be had.
+travel as bytes, past the checks of the Python side; all else is as good as possible.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whoever is not meant to gets no connection, no memory and no path followed."""
+"""Strangers get no connection and no memory, and no path of theirs is followed."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
 
 Every function of JVM TI, JNI and the agent is called with generated arguments, good and bad, and
 everything of the model and the heap that is in `OPERATIONS` as a user calls it.  What the process
-has grown by in the second round is told apart:
+has grown by in the second round is printed apart:
 
     VM      what the VM counts as its own (native memory tracking), by its categories
     rest    anonymous memory that is resident and not of that: the agent's, or what the C library

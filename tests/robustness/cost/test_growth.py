@@ -36,7 +36,7 @@ def scans(vm: jvmti.VM) -> None:
     vm.heap.scan(classes="java.lang.String").close()
 
 
-def holders(vm: jvmti.VM) -> None:
+def referrers(vm: jvmti.VM) -> None:
     vm.find_class("Steady")["prey"].referrers()
 
 
@@ -47,7 +47,7 @@ def found_again(vm: jvmti.VM) -> None:
 
 
 @pytest.mark.oldest_and_newest
-@pytest.mark.parametrize("do", [scans, holders, found_again], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("do", [scans, referrers, found_again], ids=lambda one: one.__name__)
 def test_passes_over_the_heap_leave_nothing(
     target: steady.Steady, do: Callable[[jvmti.VM], Any]
 ) -> None:

@@ -3,7 +3,7 @@
     python tests/robustness/faults/failing.py --jvm 17 --every 1
 
 The agent is built so that every allocation goes through one function, which fails the one that it
-is told to (`native/agent/checks/failing_allocations.cpp`).  Each piece of work is a session of its
+is to fail (`native/agent/checks/failing_allocations.cpp`).  Each piece of work is a session of its
 own, which tells which allocations it makes, and from where; then it is repeated with the first of
 each new place failing.  The JVM goes on, nothing of the session is left, the controller gets its
 answer or an error that says so, and the next session works.
@@ -309,7 +309,7 @@ def heap(vm: Any) -> None:
 
 
 @piece
-def holders(vm: Any) -> None:
+def referrers(vm: Any) -> None:
     found = prey(vm)
     _ = found.referrers(), found.path_to_root(), found.retained_size()
     _ = vm.find_class("Steady$Prey").instances(), vm.find_class("java.lang.Class").instances()
@@ -364,7 +364,7 @@ def spare_file() -> bytes:
 
 def session(target: steady.Steady, work: Piece) -> list[str]:
     """A session with one piece of work, from attach to detach; the errors that came of it."""
-    told: list[str] = []
+    reported: list[str] = []
     try:
         vm = jvmti.attach(target.pid, timeout=30)
     except (*ANSWERS, AttachError) as error:
@@ -373,13 +373,13 @@ def session(target: steady.Steady, work: Piece) -> list[str]:
     try:
         work(vm)
     except ANSWERS as error:
-        told.append(f"{type(error).__name__}: {error}")
-    told += [f"handler: {error}" for error in vm.handler_errors]
+        reported.append(f"{type(error).__name__}: {error}")
+    reported += [f"handler: {error}" for error in vm.handler_errors]
     try:
         vm.detach(timeout=30)
     except ANSWERS as error:
-        told.append(f"detach: {type(error).__name__}: {error}")
-    return told
+        reported.append(f"detach: {type(error).__name__}: {error}")
+    return reported
 
 
 @dataclass
@@ -421,9 +421,9 @@ class Trial:
         """How many allocations a piece of work makes, and the first of each new place."""
         session(self.target, work)  # what happens once in the JVM's life is no part of the next
         self.allocations.start()
-        told = session(self.target, work)
+        reported = session(self.target, work)
         made, seen = self.allocations.made, self.allocations.first_of_each_place()
-        assert not told, (name_of(work), told)
+        assert not reported, (name_of(work), reported)
         self.rest = self.rest or self.target.at_rest()
         new: dict[int, int | None] = {
             number: at for at, number in seen.items() if at not in self.outcome.places
@@ -435,7 +435,7 @@ class Trial:
         """Do a piece of work in which the allocation of this number fails."""
         begun = time.monotonic()
         self.allocations.start(number)
-        told = session(self.target, work)
+        reported = session(self.target, work)
         failed, caller = self.allocations.failed, self.allocations.place
         self.allocations.start()
         took = time.monotonic() - begun
@@ -443,13 +443,13 @@ class Trial:
         if failed:
             self.outcome.reached.add(place or caller)
             self.outcome.failed += 1
-        self.outcome.answers.update(f"{name_of(work)}: {one}"[:200] for one in told)
-        print(f"{what} ({took:.1f} s): {told}"[:400], flush=True)
+        self.outcome.answers.update(f"{name_of(work)}: {one}"[:200] for one in reported)
+        print(f"{what} ({took:.1f} s): {reported}"[:400], flush=True)
         if (failed and next(self._looks) % 10 == 0) or not self.target.program.running():
             self.check(what)
-        elif any("Timeout" in one for one in told):
-            self.check(f"{what}: {told}")
-        wrong = [one for one in told if "OUT_OF_MEMORY" not in one and not _REFUSED.match(one)]
+        elif any("Timeout" in one for one in reported):
+            self.check(f"{what}: {reported}")
+        wrong = [one for one in reported if "OUT_OF_MEMORY" not in one and not _REFUSED.match(one)]
         if wrong:
             self.outcome.faults.append(f"{what}: {wrong}"[:400])
 
@@ -472,9 +472,9 @@ class Trial:
 
     def close(self, work: Piece) -> None:
         """The piece of work does as ever, and the JVM has what it had."""
-        told = session(self.target, work)
-        if told:
-            self.outcome.faults.append(f"{name_of(work)} after its failures: {told}")
+        reported = session(self.target, work)
+        if reported:
+            self.outcome.faults.append(f"{name_of(work)} after its failures: {reported}")
         self.check(name_of(work))
         if self.rest is not None and not self.target.settles_at(self.rest):
             now = self.target.footprint()

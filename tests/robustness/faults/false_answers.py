@@ -1,7 +1,7 @@
 """Lies of the VM: an agent of the test's answers in its stead (`tests/native/false_answers.cpp`).
 
 What each function gives is read from the declarations, so that a function of a later version is
-lied about as well.  A lie is told to the agent's library alone, and for one function at a time.
+lied about as well.  Only the agent's library gets a lie, and for one function at a time.
 """
 
 from __future__ import annotations
@@ -94,18 +94,18 @@ def _function(declaration: Declaration) -> str:
     for _, shape in shapes.results_of(declaration):
         layout = getattr(shape, "layout", None)
         if not isinstance(shape, shapes.List | shapes.Bytes):
-            lies.append(f"single(told, {next_one()})")
+            lies.append(f"single(reported, {next_one()})")
         elif isinstance(layout, CallerBuffer):
             next_one()
-            lies.append(f"buffered(told, {places[layout.capacity]}, {next_one()})")
+            lies.append(f"buffered(reported, {places[layout.capacity]}, {next_one()})")
         elif isinstance(layout, ResultPerItem):
             next_one()
         elif isinstance(layout, CountIs | SameCount):
-            lies.append(f"items(told, {next_one()})")
+            lies.append(f"items(reported, {next_one()})")
         elif isinstance(layout, ArrayBeforeCount):
-            lies += [f"items(told, {next_one()})", f"count(told, {next_one()})"]
+            lies += [f"items(reported, {next_one()})", f"count(reported, {next_one()})"]
         else:
-            lies += [f"count(told, {next_one()})", f"items(told, {next_one()})"]
+            lies += [f"count(reported, {next_one()})", f"items(reported, {next_one()})"]
     arguments = [f"a{place}" for place in range(count)]
     parameters = [f"P({name}, {place}) {one}" for place, one in enumerate(arguments)]
     slot = declaration.slot
@@ -153,7 +153,7 @@ def places(declaration: Declaration, *, jni: bool) -> list[int]:
 
 
 class Liar:
-    """The page that says which lie is told, and counts what was asked."""
+    """The page that says which lie is due, and counts what was asked."""
 
     def __init__(self, path: Path) -> None:
         path.write_bytes(bytes(_SIZE))

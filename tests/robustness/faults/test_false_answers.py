@@ -42,7 +42,7 @@ BELIEVED_ON_11 = ("get_local_", "local_objects")
 """What crashes that VM where the thread runs, which a false state of it conceals."""
 
 ROUNDS = 10
-"""How often a lie is tried at most until somebody has heard it."""
+"""How often a lie is tried at most until somebody gets it."""
 
 
 class Target:
@@ -101,7 +101,7 @@ class Target:
         self.fuzzer.heal()
         return reaching
 
-    def hear(self, about: Declaration, places: list[int]) -> bool:
+    def reach(self, about: Declaration, places: list[int]) -> bool:
         """Call what comes to these places, until they are come to; and let a handler look."""
         found = {one.number: one for place in places for one in self.reaching[place]}
         others = self.fuzzer.random.sample([*found.values()], min(len(found), 20))
@@ -133,34 +133,34 @@ def target(
     made.vm.detach(timeout=60)
 
 
-def told_about(target: Target, lies: list[tuple[Declaration, int]], *, jni: bool) -> set[str]:
-    """Tell the lies while what hears them is called, and name the functions that were asked."""
-    heard = set()
+def lied_about(target: Target, lies: list[tuple[Declaration, int]], *, jni: bool) -> set[str]:
+    """Tell the lies while what gets them is called, and name the functions that were asked."""
+    reached = set()
     for number, (declaration, lie) in enumerate(lies):
         with target.liar.lying(declaration, lie, jni=jni):
-            if target.hear(declaration, false_answers.places(declaration, jni=jni)):
-                heard.add(declaration.name)
+            if target.reach(declaration, false_answers.places(declaration, jni=jni)):
+                reached.add(declaration.name)
         assert target.lives(), (declaration.name, lie)
         if number % 20 == 0:
             target.fuzzer.heal()
     assert target.program.goes_on()
-    return heard
+    return reached
 
 
 @pytest.mark.parametrize("lie", false_answers.LIES, ids=false_answers.LIES.values())
 def test_what_jvm_ti_answers_is_not_believed(target: Target, lie: int) -> None:
     every = false_answers.lied_about()
-    heard = told_about(target, [(one, lie) for one in every], jni=False)
+    reached = lied_about(target, [(one, lie) for one in every], jni=False)
     # The others are of a later version than this VM's, or need what the program never has.
-    assert len(heard) > len(every) * 0.8, {one.name for one in every} - heard
+    assert len(reached) > len(every) * 0.8, {one.name for one in every} - reached
 
 
 def test_null_of_jni_without_an_exception_is_not_followed(target: Target) -> None:
     every = false_answers.jni_lied_about()
-    heard = told_about(target, [(one, 2) for one in every], jni=True)
+    reached = lied_about(target, [(one, 2) for one in every], jni=True)
     # Those that call methods are seldom given arguments that come so far.
-    assert len(heard) > len(every) * 0.25, {one.name for one in every} - heard
-    assert {"find_class", "get_object_class", "new_global_ref", "get_array_length"} <= heard
+    assert len(reached) > len(every) * 0.25, {one.name for one in every} - reached
+    assert {"find_class", "get_object_class", "new_global_ref", "get_array_length"} <= reached
 
 
 def test_a_thread_that_ends_has_no_frames(target: Target) -> None:

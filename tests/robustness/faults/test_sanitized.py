@@ -1,4 +1,4 @@
-"""A fault in an agent is heard, whichever sanitizer it is for.
+"""A fault in an agent is reported, whichever sanitizer it is for.
 
 `make sanitize` runs all tests of this folder on an agent with sanitizers.
 """
@@ -57,7 +57,7 @@ def test_a_fault_in_an_agent_is_reported(
     program = java_program.start([f"-agentpath:{library}={fault}", "-XX:+UseSerialGC", "-version"])
     java_program.started.remove(program)  # which would fail this test, as it should others
     assert program.process.wait(60) != 0
-    told = program.crash()
+    crash = program.crash()
     program.stop()
-    assert told is not None
-    assert report in told
+    assert crash is not None
+    assert report in crash

@@ -28,7 +28,7 @@ def main() -> None:
     prey = vm.find_class("Steady$Prey")
     seen: Counter[str] = Counter()
 
-    def told(event: Any) -> None:
+    def reported(event: Any) -> None:
         name = type(event).__name__
         seen[name] += 1
         if how == "stuck" and len(seen) == len(asked):
@@ -83,7 +83,7 @@ def main() -> None:
         env.set_jni_function_table({"SetByteArrayRegion": replaced, "GetIntField": replaced})
         threading.Thread(target=walk, daemon=True).start()
         for event in asked:
-            env.on(event, told, timeout=limit)
+            env.on(event, reported, timeout=limit)
         threading.Thread(target=provoke, daemon=True).start()
         while len(seen) < len(asked) - ("ThreadStart" in asked):
             time.sleep(0.01)

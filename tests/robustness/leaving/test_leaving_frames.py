@@ -1,4 +1,4 @@
-"""A thread that was told to leave its frame, and handlers from which a frame cannot be left.
+"""A thread that must leave its frame, and handlers from which a frame cannot be left.
 
 HotSpot leaves the next frame that comes back to the interpreter, whichever it is: what runs Java
 code between the request and the return of the handler crashes the JVM, on every release.  So every
@@ -73,7 +73,7 @@ needs_leaving = pytest.mark.usefixtures("can_leave")
 
 
 class Given:
-    """Arguments of each kind, found before the thread is told."""
+    """Arguments of each kind, found before the thread must leave."""
 
     def __init__(self, vm: jvmti.VM, code: Code) -> None:
         self.vm = vm
@@ -209,10 +209,10 @@ def leaving(
 ) -> None:
     """Tell the program's thread to leave a frame once, and do something else in that handler."""
     env = vm.env
-    told = itertools.count()
+    events = itertools.count()
 
     def handler(event: Any) -> None:
-        if next(told) > 0:
+        if next(events) > 0:
             return
         if request == "pop":
             env.pop_frame(event.thread)
@@ -316,22 +316,22 @@ def test_the_handler_of_the_exit_that_follows_may_call_anything(
 
 
 @needs_leaving
-def test_handlers_of_other_environments_hear_of_the_same_event(
+def test_handlers_of_other_environments_get_the_same_event(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
     """Theirs comes on the same thread, before that has left its frame."""
     other = vm.new_env()
     other.add_capabilities(Capabilities.of("can_generate_method_entry_events"))
     text = vm.jni.new_string("some text")
-    heard: list[str] = []
+    answers: list[str] = []
 
     def also(event: Any) -> None:
         if event.method != code["inner"]:
             return
         try:
-            heard.append(str(text.call("length")))
+            answers.append(str(text.call("length")))
         except LeavingFrame:
-            heard.append("leaving")
+            answers.append("leaving")
 
     def first(event: Any) -> None:
         if event.method == code["inner"]:
@@ -340,7 +340,7 @@ def test_handlers_of_other_environments_hear_of_the_same_event(
     main = vm.threads["main"]
     with vm.env.on("MethodEntry", first, thread=main), other.on("MethodEntry", also, thread=main):
         assert program.ask("nested 4") == "101"
-    assert heard == ["leaving"]
+    assert answers == ["leaving"]
     other.dispose_environment()
 
 

@@ -121,7 +121,7 @@ def handle(vm: jvmti.VM, event: str, limit: float | None) -> None:
         env.set_field_modification_watch(preyed, vm.jni.get_field_id(preyed, "rounds", "J"))
     busy = False
 
-    def told(_: Any) -> None:
+    def reported(_: Any) -> None:
         nonlocal busy
         if not busy:
             say("busy")
@@ -129,7 +129,7 @@ def handle(vm: jvmti.VM, event: str, limit: float | None) -> None:
 
     thread = None if event == "ClassFileLoadHook" else vm.threads["prey-0"]
     named = {} if limit is None else {"timeout": limit}
-    with env.on(event, told, thread=thread, **named):
+    with env.on(event, reported, thread=thread, **named):
         if event == "ClassFileLoadHook":
             say("busy")
         sys.stdin.readline()
@@ -142,7 +142,7 @@ def answer(vm: jvmti.VM, limit: float | None) -> None:
     env.set_breakpoint(vm.jni.get_method_id(vm.find_class("Steady$Prey"), "deeper", "(II)I"), 0)
     classes = env.get_loaded_classes()
 
-    def told(_: Any) -> None:
+    def reported(_: Any) -> None:
         say("busy")
         try:
             while True:
@@ -150,7 +150,7 @@ def answer(vm: jvmti.VM, limit: float | None) -> None:
         except Error as error:
             say(f"raised {error!r}")
 
-    with env.on("Breakpoint", told, thread=vm.threads["prey-0"], timeout=limit):
+    with env.on("Breakpoint", reported, thread=vm.threads["prey-0"], timeout=limit):
         sys.stdin.readline()
 
 
@@ -159,7 +159,7 @@ def held_up(vm: jvmti.VM, name: str) -> Callable[..., None]:
     env = vm.env.with_timeout(600)
     busy = False
 
-    def told(*_: Any) -> None:
+    def reported(*_: Any) -> None:
         nonlocal busy
         if busy:
             return
@@ -171,7 +171,7 @@ def held_up(vm: jvmti.VM, name: str) -> Callable[..., None]:
         except Error as error:
             say(f"raised {error!r}")
 
-    return told
+    return reported
 
 
 def meet(vm: jvmti.VM, event: str, act: str, limit: str) -> None:
@@ -210,8 +210,8 @@ ANYWHERE = {
 
 def intercept(vm: jvmti.VM) -> None:
     """Have a function of JNI answered that the program goes through when it reads a line."""
-    told = held_up(vm, INTERCEPTED)
-    vm.env.set_jni_function_table({"SetByteArrayRegion": lambda original, *_: told()})
+    reported = held_up(vm, INTERCEPTED)
+    vm.env.set_jni_function_table({"SetByteArrayRegion": lambda original, *_: reported()})
     say(f"ready {INTERCEPTED}")
     sys.stdin.readline()
     vm.env.set_jni_function_table({})

@@ -25,7 +25,7 @@ def faithful(vm: jvmti.VM, until: float) -> int:
     own, other = vm.threads["prey-0"], vm.threads["prey-1"]
     handled = 0
 
-    def told(event: Any) -> None:
+    def reported(event: Any) -> None:
         nonlocal handled
         for change in (env.suspend_thread, env.resume_thread, env.suspend_thread_list):
             try:
@@ -35,7 +35,7 @@ def faithful(vm: jvmti.VM, until: float) -> int:
                 continue  # another handler was before us
         handled += 1
 
-    env.on("Breakpoint", told, thread=own, timeout=2.0)
+    env.on("Breakpoint", reported, thread=own, timeout=2.0)
     done = 0
     while time.monotonic() < until or not handled:
         env.suspend_thread(own)

@@ -451,7 +451,7 @@ def run(
     only: int | None = None,
     tell: Callable[[str], object] = lambda line: print(line, flush=True),
 ) -> list[Outcome]:
-    """Walk for some time; every outcome is told as a line of JSON, and the sum at the end."""
+    """Walk for some time; every outcome is printed as a line of JSON, and the sum at the end."""
     adopt_orphans()
     agent_builds.choose()
     root = directory or Path(tempfile.mkdtemp(prefix=f"walk-{jvm.name}-"))

@@ -52,7 +52,7 @@ class Log:
         self._file.write(f"{at:8.3f} {threading.get_ident() % 100000:5d} {line}\n")
 
     def surprise(self) -> None:
-        """An exception that the package should not let out: told of in the walk's result."""
+        """An exception that the package should not let out: the walk's result has it."""
         what = " ".join(str(sys.exc_info()[1]).split())
         self(f"SURPRISE {type(sys.exc_info()[1]).__name__}: {what}\n{traceback.format_exc()}")
 

@@ -78,7 +78,7 @@ class JniScope : public EventScope {
                    }) {}
 };
 
-// The exception that waits in a thread, put aside while Python is asked.
+// The exception that waits in a thread, put aside while Python answers.
 class Pending {
  public:
   explicit Pending(JNIEnv* jni) : jni_(jni) { take(); }
@@ -98,8 +98,8 @@ class Pending {
   OriginalRef<jthrowable> thrown_{jni_};
 };
 
-// A call that Python is asked about, and may ask for.
-struct Asked {
+// A call that Python decides about, and may ask for.
+struct InterceptedCall {
   const JniCallType& type;
   void* called;
   Pending& pending;
@@ -111,7 +111,7 @@ struct Asked {
 };
 
 void proceed(void* state, Call& asking, Writer& out) {
-  Asked& of = *static_cast<Asked*>(state);
+  InterceptedCall& of = *static_cast<InterceptedCall*>(state);
   if (!of.done) {
     of.done = true;
     of.pending.put_back();
@@ -126,28 +126,30 @@ void proceed(void* state, Call& asking, Writer& out) {
   of.type.put_result(of.called, values);
 }
 
-void ask(EventScope& scope, JNIEnv* jni, Asked& asked) {
-  int number = kJniCall + asked.slot;
+void ask(EventScope& scope, JNIEnv* jni, InterceptedCall& intercepted) {
+  int number = kJniCall + intercepted.slot;
   Delivery it(scope, jni, number, number, kLimit);
   if (!it.ready()) return;
   Channel& channel = it.call().channel;
   // From here on what this thread calls is our own work.
   Serving serving(channel, number, nullptr);
-  it.letter(asked.type.letter);
-  JniValues values(it.call(), it.payload(), asked.owner_kind, asked.slot, asked.call.buffers);
-  asked.type.put_arguments(asked.called, values);
-  asked.owner = values.owner();
-  asked.call.outer = channel.jni_call;
-  channel.jni_call = &asked.call;
+  it.letter(intercepted.type.letter);
+  JniValues values(it.call(), it.payload(), intercepted.owner_kind, intercepted.slot,
+                   intercepted.call.buffers);
+  intercepted.type.put_arguments(intercepted.called, values);
+  intercepted.owner = values.owner();
+  intercepted.call.outer = channel.jni_call;
+  channel.jni_call = &intercepted.call;
   it.ask();
-  channel.jni_call = asked.call.outer;
+  channel.jni_call = intercepted.call.outer;
   if (it.answered()) {
-    asked.type.answer(asked.called, it.call(), it.reader().number<uint64_t>(), asked.slot);
-    asked.done = true;
+    intercepted.type.answer(intercepted.called, it.call(), it.reader().number<uint64_t>(),
+                            intercepted.slot);
+    intercepted.done = true;
   }
   if (it.threw()) {
-    asked.done = true;
-    asked.pending.replace(it.take_thrown());
+    intercepted.done = true;
+    intercepted.pending.replace(it.take_thrown());
   }
 }
 
@@ -170,12 +172,12 @@ void intercept(JNIEnv* jni, int slot, Owner owner_kind, const JniCallType& type,
   }
   if (counts) tally.calls.fetch_add(1, std::memory_order_relaxed);
   Pending pending(jni);
-  Asked asked{type, called, pending, owner_kind, slot, false, nullptr, {}};
-  asked.call.state = &asked;
-  asked.call.proceed = proceed;
-  ask(scope, jni, asked);
+  InterceptedCall intercepted{type, called, pending, owner_kind, slot, false, nullptr, {}};
+  intercepted.call.state = &intercepted;
+  intercepted.call.proceed = proceed;
+  ask(scope, jni, intercepted);
   scope.leave();
-  if (asked.done) return;
+  if (intercepted.done) return;
   pending.put_back();
   type.make(called);
 }

@@ -2,7 +2,7 @@
 //
 // The table that the VM's threads call through is one, so one environment of one session has it at
 // a time.  For every slot there is a wrapper with the slot's own C type (the generated source lists
-// them); in the table are those that are wanted.  What the holder's own threads and handlers call
+// them); in the table are those that are wanted.  What that session's own threads and handlers call
 // goes on to the VM unseen, as does everything before the VM is live.
 #pragma once
 

@@ -41,9 +41,9 @@ for (const box of document.querySelectorAll(".table")) {
 // The map: the pointer or the keyboard says what an area is, a click or Enter opens it.
 const map = document.getElementById("treemap");
 const out = document.getElementById("out");
-const said = document.getElementById("area");
-const all = said.textContent;
-const say = (area) => { said.textContent = area ? area.dataset.what : all; };
+const description = document.getElementById("area");
+const all = description.textContent;
+const describe = (area) => { description.textContent = area ? area.dataset.what : all; };
 for (const area of map.querySelectorAll(".area")) {
   area.dataset.what = area.title;
   area.removeAttribute("title");
@@ -64,7 +64,7 @@ const open = (area) => {
     if (at.classList.contains("area") && at.querySelector(":scope > .inside")) at.classList.add("opened");
   }
   reachable().querySelector(":scope > .area")?.focus({ preventScroll: true });
-  say(area);
+  describe(area);
 };
 const close = () => {
   const opened = [...map.querySelectorAll(".opened")].pop();
@@ -82,12 +82,12 @@ map.addEventListener("keydown", (event) => {
   if (event.key === "Escape") close();
 });
 for (const kind of ["pointerover", "focusin"]) {
-  map.addEventListener(kind, (event) => say(event.target.closest(".area")));
+  map.addEventListener(kind, (event) => describe(event.target.closest(".area")));
 }
-map.addEventListener("pointerleave", () => say(null));
+map.addEventListener("pointerleave", () => describe(null));
 out.addEventListener("click", () => {
   for (const area of map.querySelectorAll(".opened")) area.classList.remove("opened");
   reachable();
-  say(null);
+  describe(null);
 });
 reachable();

@@ -1,5 +1,5 @@
 """A treemap of retained sizes: an area for each place in the dominator tree, inside of its
-holder's.
+owner's.
 
 The outermost areas are packages: those of the classes of objects that only roots hold.  Each byte
 of the reachable heap is in one place at each level, so areas can be compared.
