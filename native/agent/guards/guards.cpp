@@ -105,9 +105,10 @@ bool tags_to_find(Call& call, const In<List<jlong>>& tags) {
   return true;
 }
 
-// An archive of shared classes has the class objects of all its classes, and some objects of it refer to
-// them.  HotSpot crashes where it asks for the loader of one that is not loaded, or initialises it.
-// Every loaded class, array and primitive type is in a module, from the live phase on.
+// An archive of shared classes has the class objects of all its classes, and some objects of it
+// refer to them.  HotSpot crashes where it asks for the loader of one that is not loaded, or
+// initialises it. Every loaded class, array and primitive type is in a module, from the live phase
+// on.
 bool is_loaded(Call& call, jclass klass) {
   if (!agent.live || call.jni->ExceptionCheck()) return true;
   static std::atomic<jfieldID> module{nullptr};
