@@ -11,7 +11,7 @@ import threading
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.classfile.instructions import instructions
+from jvmti.classfile.opcodes import instructions
 from jvmti.classfile.reading import MalformedClassFile
 from jvmti.debug.event_probes import EventProbes, event_probe
 from jvmti.debug.stepping import How
