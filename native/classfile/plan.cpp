@@ -366,4 +366,10 @@ bool Plan::bind(const char* helper, int32_t number) {
   return true;
 }
 
+void Plan::bind_first(uint32_t event, const char* gate) {
+  for (Probe& probe : probes_) {
+    if (probe.outcome == Outcome::kStop && probe.event == event) probe.gate = gate;
+  }
+}
+
 }  // namespace jvmti::classfile

@@ -59,6 +59,7 @@ struct Probe {
   const char* members;
   const char* member_descriptors;
   Text helper;
+  Text gate;  // the class that has the method called first, if another
   Text name;
   Text descriptor;
 
@@ -77,6 +78,8 @@ constexpr const char* kEnd = "(J)V";
 // What a probe that stops calls first: with the set, the site, and how large the array is to be.
 constexpr uint32_t kStopOperands = 2;
 constexpr const char* kStop = "(III)[Ljava/lang/Object;";
+// The class of what leaves a method early; the agent defines it.
+constexpr const char* kLeaving = "java/lang/JvmtiProbesLeft";
 constexpr const char* kStopIf = "(IIII)[Ljava/lang/Object;";
 
 class Plan {
@@ -90,6 +93,8 @@ class Plan {
   // Lets every probe call this class, whose name must outlive the plan, with a first operand of
   // this number; false where that is no int.
   bool bind(const char* helper, int32_t number);
+  // Lets probes that stop for this event call that class first.
+  void bind_first(uint32_t event, const char* gate);
 
  private:
   bool text(uint32_t at, Text* found) const;

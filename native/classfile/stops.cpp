@@ -158,7 +158,9 @@ bool Method::stop(const Probe& probe, const Place& place) {
   if (probe.conditional) condition(probe, place);
   for (uint32_t i = 0; i < kStopOperands; ++i) hand_over(probe.operands[i], place);
   number(static_cast<int32_t>(first + variables_.size()));
-  helper_method(probe, probe.name, probe.descriptor);
+  invoke(pool_.add_method(probe.gate.size == 0 ? probe.helper : probe.gate, probe.name,
+                          probe.descriptor),
+         probe.descriptor);
   for (uint32_t i = 0; i < further; ++i) {
     hand_over(probe.operands[kStopOperands + i], place);
     number(static_cast<int32_t>(1 + i));

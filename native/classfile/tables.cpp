@@ -23,7 +23,7 @@ bool Method::exception_table() {
     out_->u2(one.start);
     out_->u2(one.end);
     out_->u2(leave_at_);
-    out_->u2(pool_.add_class(leave_helper_));
+    out_->u2(pool_.add_class(kLeaving));
   }
   for (uint32_t i = 0; i < handler_count_; ++i) {
     for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "native/agent/generate"))
 
-from probe_helper import helper_class
+from probe_helper import LEAVING, helper_class, leaving_class
 
 import compiler
 import jvms
@@ -180,6 +180,7 @@ class Verification:
         self.instrumenter = Instrumenter(probes)
         self.end = self.vm.jni.find_class("Loads")
         # The verifier asks whether it is an exception.
+        self.vm.jni.define_class(LEAVING, None, leaving_class())
         helper = CALLED.replace(".", "/")
         self.vm.jni.define_class(helper, None, helper_class(helper))
 

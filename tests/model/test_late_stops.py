@@ -353,9 +353,14 @@ def test_steps_are_by_line_only(vm: jvmti.VM, program: JavaProgram) -> None:
 
 
 def test_nothing_of_steps_stays_in_the_classes(vm: jvmti.VM, program: JavaProgram) -> None:
-    before = stopping.cls(vm).class_file
+    with vm.breakpoint("Stopping", "another"):
+        (gate,) = vm.classes("java.lang.JvmtiProbes*Gate")
+    classes = stopping.cls(vm), gate
+    before = [bytes(one.class_file) for one in classes]
     with vm.breakpoint("Stopping", "another") as stops:
         program.ask("start t other 1")
+        assert bytes(gate.class_file) == before[1]  # nothing is stepped yet
         stepped(taken(stops), "into")
+        assert bytes(gate.class_file) != before[1]
     program.ask("join t")
-    assert bytes(stopping.cls(vm).class_file) == bytes(before)
+    assert [bytes(one.class_file) for one in classes] == before

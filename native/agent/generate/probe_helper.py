@@ -864,8 +864,8 @@ _METHODS["stopped ([Ljava/lang/Object;II)V"] = (
 # The value that leaves a method early is in an array of its own, in the first place.
 _LEFT = """
     aload_0
-    checkcast THIS
-    getfield THIS.values [Ljava/lang/Object;
+    checkcast {leaving}
+    getfield {leaving}.values [Ljava/lang/Object;
     iconst_0
     aaload
     checkcast [Ljava/lang/Object;
@@ -940,10 +940,14 @@ _NATIVES = (
     "test (IILjava/lang/Object;)I",
 )
 _FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
-# Of its one kind of object, which leaves a method early: the array of the thread that stopped.
-_OBJECT_FIELD = "values [Ljava/lang/Object;"
+LEAVING = "java/lang/JvmtiProbesLeft"
+"""The class of what leaves a method early; its field has the array of the thread that stopped.
+
+The helper itself is no Throwable: C2 inlines no method of one into other code.
+"""
 _NUMBERS = {
     "unsafe": _UNSAFE,
+    "leaving": LEAVING,
     "shortest": _AT["shortest"],
     "size": _AT["size"],
     "records": _AT["records"],
@@ -1059,11 +1063,11 @@ def helper_class(name: str) -> bytes:
     """The class file of the helper under an internal name."""
     constants = _Constants(name)
     body = bytearray(struct.pack(">HHHH", _PUBLIC | _FINAL | _SUPER, constants.klass("THIS"), 0, 0))
-    struct.pack_into(">H", body, 4, constants.klass("java/lang/Error"))
-    body += struct.pack(">H", len(_FIELDS) + 1)
-    for field in (*_FIELDS, _OBJECT_FIELD):
+    struct.pack_into(">H", body, 4, constants.klass("java/lang/Object"))
+    body += struct.pack(">H", len(_FIELDS))
+    for field in _FIELDS:
         of, descriptor = field.split()
-        access = _PRIVATE if field == _OBJECT_FIELD else _PRIVATE | _STATIC | _FINAL
+        access = _PRIVATE | _STATIC | _FINAL
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     body += struct.pack(">H", len(_METHODS) + len(_NATIVES))
     for method in _NATIVES:
@@ -1078,7 +1082,48 @@ def helper_class(name: str) -> bytes:
         body += struct.pack(">HI", constants.text("Code"), 10 + len(code) + len(handlers))
         body += struct.pack(">HHI", stack, most_locals, len(code)) + code + handlers + b"\0\0"
     body += b"\0\0"
-    return struct.pack(">IHH", 0xCAFEBABE, 0, 49) + constants.table() + bytes(body)
+    return _class_file(constants, bytes(body))
+
+
+def leaving_class() -> bytes:
+    """The class file of what leaves a method early."""
+    constants = _Constants(LEAVING)
+    klass, above = constants.klass("THIS"), constants.klass("java/lang/Error")
+    body = struct.pack(">HHHHH", _PUBLIC | _FINAL | _SUPER, klass, above, 0, 1)
+    field = constants.text("values"), constants.text("[Ljava/lang/Object;")
+    body += struct.pack(">HHHHHH", 0, *field, 0, 0, 0)
+    return _class_file(constants, body)
+
+
+_STOP = "stop (III)[Ljava/lang/Object;"
+
+
+def gate_class(name: str, helper: str, is_open: bool) -> bytes:
+    """The class file of what probes call first by which threads are stepped.
+
+    While it is closed it has nothing to say, which costs compiled code nothing at all: the VM
+    inlines it, and discards that code when the class is opened.
+
+    Args:
+        name: its internal name.
+        helper: that of the helper.
+        is_open: whether it calls the helper.
+    """
+    constants = _Constants(name)
+    of, descriptor = _STOP.split()
+    calls = f"iload_0\niload_1\niload_2\ninvokestatic {helper}.{_STOP}\nareturn"
+    code, handlers = _assemble(calls if is_open else "aconst_null\nareturn", constants)
+    klass, above = constants.klass("THIS"), constants.klass("java/lang/Object")
+    body = struct.pack(">HHHHHH", _PUBLIC | _FINAL | _SUPER, klass, above, 0, 0, 1)
+    texts = constants.text(of), constants.text(descriptor)
+    body += struct.pack(">HHHH", _PUBLIC | _STATIC, *texts, 1)
+    body += struct.pack(">HI", constants.text("Code"), 10 + len(code) + len(handlers))
+    body += struct.pack(">HHI", 3, 3, len(code)) + code + handlers + b"\0\0\0\0"
+    return _class_file(constants, body)
+
+
+def _class_file(constants: _Constants, body: bytes) -> bytes:
+    return struct.pack(">IHH", 0xCAFEBABE, 0, 49) + constants.table() + body
 
 
 def helper_name() -> str:
@@ -1095,6 +1140,7 @@ def _rows(data: bytes) -> Iterator[str]:
 def probe_helper_header() -> str:
     """The header."""
     name = helper_name()
+    gate = f"{name}Gate"
     native = name.replace("/", "_")
     return "\n".join(
         [
@@ -1106,6 +1152,17 @@ def probe_helper_header() -> str:
             "constexpr uint8_t kProbeHelperClass[] = {",
             *_rows(helper_class(name)),
             "};\n",
+            f'constexpr const char* kProbeGate = "{gate}";',
+            "constexpr uint8_t kProbeGateClosed[] = {",
+            *_rows(gate_class(gate, name, is_open=False)),
+            "};\n",
+            "constexpr uint8_t kProbeGateOpen[] = {",
+            *_rows(gate_class(gate, name, is_open=True)),
+            "};\n",
+            f'constexpr const char* kProbeLeaving = "{LEAVING}";',
+            "constexpr uint8_t kProbeLeavingClass[] = {",
+            *_rows(leaving_class()),
+            "};\n",
             "}  // namespace jvmti\n",
             f"#define JVMTI_PROBE_HELPER(method) Java_{native}_##method",
             "",
@@ -1113,4 +1170,4 @@ def probe_helper_header() -> str:
     )
 
 
-__all__ = ["helper_class", "helper_name", "probe_helper_header"]
+__all__ = ["LEAVING", "helper_class", "helper_name", "leaving_class", "probe_helper_header"]

@@ -87,7 +87,10 @@ const char* ProbeEvents::read(const uint8_t* data, uint64_t size, classfile::Pla
   if (why == nullptr && !(*plan)->bind(kProbeHelper, static_cast<int32_t>(set_))) {
     why = "a probe does not begin with the number of its set";
   }
-  if (why == nullptr) return nullptr;
+  if (why == nullptr) {
+    (*plan)->bind_first(JVMTI_EVENT_SINGLE_STEP, kProbeGate);
+    return nullptr;
+  }
   unmake(*plan);
   *plan = nullptr;
   return why;
@@ -209,6 +212,13 @@ jvmtiError ProbeEvents::enable(JNIEnv* jni, uint32_t environment, bool on, int e
     return JVMTI_ERROR_OUT_OF_MEMORY;
   }
   return JVMTI_ERROR_NONE;
+}
+
+bool ProbeEvents::may_step() const {
+  for (const classfile::Probe& probe : plan_->probes()) {
+    if (probe.event == JVMTI_EVENT_SINGLE_STEP) return true;
+  }
+  return false;
 }
 
 bool ProbeEvents::receivers(JNIEnv* jni, int event, jthread thread, Vector<uint32_t>* found) const {

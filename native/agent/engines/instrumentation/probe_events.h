@@ -116,6 +116,7 @@ class ProbeEvents : NoCopy {
   // Environments that get an event of a thread, in their order; false without memory.
   bool receivers(JNIEnv* jni, int event, jthread thread, Vector<uint32_t>* found) const;
   // Whether anybody receives anything; without that the probes need do nothing.
+  bool may_step() const;  // whether the plan has probes by which threads are stepped
   bool has_receivers() const { return !enabled_.empty() || !pops_.empty(); }
   jvmtiError watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number);
   const Field* field(uint32_t number) const {

@@ -1,5 +1,7 @@
 #include "agent/engines/instrumentation/probe_helper.h"
 
+#include <string_view>
+
 #include "agent/core/vm_memory.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/handles/agent_references.h"
@@ -14,6 +16,8 @@ KnownFields known_fields{};
 const char* const kBoxClasses[8] = {"java/lang/Boolean", "java/lang/Byte",    "java/lang/Character",
                                     "java/lang/Short",   "java/lang/Integer", "java/lang/Long",
                                     "java/lang/Float",   "java/lang/Double"};
+
+static_assert(std::string_view(kProbeLeaving) == classfile::kLeaving);
 
 namespace {
 
@@ -71,6 +75,13 @@ bool link_natives(JNIEnv* jni, jclass helper) {
   return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V");
 }
 
+template <size_t kSize>
+LocalRef<jclass> define(JNIEnv* jni, const char* name, const uint8_t (&bytes)[kSize]) {
+  return LocalRef<jclass>(jni,
+                          jni->DefineClass(name, nullptr, reinterpret_cast<const jbyte*>(bytes),
+                                           static_cast<jsize>(kSize)));
+}
+
 const char* load(JNIEnv* jni) {
   if (existing(jni, kProbeHelper) != nullptr) {
     return "another copy of the agent has probes in this JVM: use that one's package";
@@ -78,9 +89,12 @@ const char* load(JNIEnv* jni) {
   if (known_fields.enumeration == nullptr && !find_fields(jni)) {
     return "the JVM's own classes are not as they should be";
   }
-  LocalRef<jclass> defined(jni, jni->DefineClass(kProbeHelper, nullptr,
-                                                 reinterpret_cast<const jbyte*>(kProbeHelperClass),
-                                                 static_cast<jsize>(sizeof kProbeHelperClass)));
+  // Another version of the agent may have defined the same.
+  LocalRef<jclass> leaving = existing(jni, kProbeLeaving);
+  if (leaving == nullptr) leaving = define(jni, kProbeLeaving, kProbeLeavingClass);
+  LocalRef<jclass> defined(jni);
+  bool gated = leaving != nullptr && define(jni, kProbeGate, kProbeGateClosed) != nullptr;
+  if (gated) defined = define(jni, kProbeHelper, kProbeHelperClass);
   // Asking for a method initializes the class.
   bool ready = defined != nullptr && jni->GetStaticMethodID(defined, "start", "(I)J") != nullptr &&
                link_natives(jni, defined);

@@ -5,6 +5,7 @@
 
 #include "agent/core/session.h"
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/engines/instrumentation/step_gate.h"
 #include "agent/events/events.h"
 #include "agent/handles/agent_references.h"
 #include "generated/probe_helper.h"
@@ -323,22 +324,39 @@ bool ProbeSet::find_receivers(JNIEnv* jni, uint32_t site, bool leaves, jthread t
 
 // ---- what environments ask for ------------------------------------------------------------------
 
-const char* ProbeSet::change(const uint8_t* data, uint64_t size) {
+const char* ProbeSet::change(JNIEnv* jni, const uint8_t* data, uint64_t size) {
   classfile::Plan* plan = nullptr;
   const char* why = events_->read(data, size, &plan);
   if (why != nullptr) return why;
+  bool may_step = false;
   {
     Locked locked(mutex_);
     plan = events_->exchange(plan);
+    may_step = events_->may_step();
   }
   unmake(plan);
+  if (!may_step) need_gate(jni, false);
   return nullptr;
 }
 
+void ProbeSet::need_gate(JNIEnv* jni, bool needs) {
+  {
+    Locked locked(mutex_);
+    if (needs_gate_ == needs) return;
+    needs_gate_ = needs;
+  }
+  // Outside the lock, which the hook takes.
+  (needs ? open_step_gate : close_step_gate)(env_, jni);
+}
+
 jvmtiError ProbeSet::enable(JNIEnv* jni, uint32_t environment, bool on, int event, jthread thread) {
-  Locked locked(mutex_);
-  jvmtiError error = events_->enable(jni, environment, on, event, thread);
-  serve_receivers();
+  jvmtiError error = JVMTI_ERROR_NONE;
+  {
+    Locked locked(mutex_);
+    error = events_->enable(jni, environment, on, event, thread);
+    serve_receivers();
+  }
+  if (on && event == JVMTI_EVENT_SINGLE_STEP && error == JVMTI_ERROR_NONE) need_gate(jni, true);
   return error;
 }
 

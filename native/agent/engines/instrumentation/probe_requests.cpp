@@ -35,7 +35,7 @@ jvmtiError ChangeEventProbes(Call& call, const In<jint>& number, const In<Bytes>
   FoundProbes found(call, number.c());
   ProbeSet* set = reporting(call, found, number.c());
   if (set == nullptr) return call.outcome();
-  const char* why = set->change(plan.data(), static_cast<uint64_t>(plan.size()));
+  const char* why = set->change(call.jni, plan.data(), static_cast<uint64_t>(plan.size()));
   if (why != nullptr) call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "%s", why);
   return call.outcome();
 }

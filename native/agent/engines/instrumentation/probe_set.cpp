@@ -5,6 +5,7 @@
 
 #include "agent/core/class_changes.h"
 #include "agent/core/environments.h"
+#include "agent/engines/instrumentation/step_gate.h"
 #include "base/clock.h"
 #include "base/patterns.h"
 #include "generated/probe_helper.h"
@@ -140,7 +141,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   const char* why = records ? share_memory(request, descriptor) : nullptr;
   if (records && why == nullptr && memory_.data() == nullptr) return false;
   if (request.events && (events_ = make<ProbeEvents>(number_)) == nullptr) return false;
-  if (request.events) why = change(request.plan, request.plan_size);
+  if (request.events) why = change(call.jni, request.plan, request.plan_size);
   instrumenter_.keeps_moves = request.events;
   classfile::Status status = classfile::Status::kOk;
   if (records || request.stop != 0) {
@@ -248,6 +249,7 @@ void ProbeSet::serve_receivers() {
 void ProbeSet::restore(JNIEnv* jni) {
   if (env_ == nullptr || jni == nullptr) return;
   let_go(jni);
+  need_gate(jni, false);
   if (events_ != nullptr) {
     Locked locked(mutex_);
     events_->let_go(jni);
@@ -336,7 +338,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass redef
   if (env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
   UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
   ProbeSet* set = used.get();
-  if (set == nullptr || !set->active_) return;
+  if (hook_step_gate(env, name, new_size, new_data) || set == nullptr || !set->active_) return;
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
   if (name != nullptr) set->hook(env, name, data, size, new_size, new_data);

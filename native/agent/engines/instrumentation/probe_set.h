@@ -76,7 +76,7 @@ class ProbeSet {
   bool take_held(JNIEnv* jni, int64_t sequence, jmethodID* method, LocalRef<jobjectArray>* objects);
 
   // Of a set that reports events: takes another plan; null, or why not.
-  const char* change(const uint8_t* plan, uint64_t size);
+  const char* change(JNIEnv* jni, const uint8_t* plan, uint64_t size);
   jvmtiError enable(JNIEnv* jni, uint32_t environment, bool on, int event, jthread thread);
   jvmtiError watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number);
   jvmtiError await_pop(JNIEnv* jni, uint32_t environment, jthread thread, jint from_bottom);
@@ -108,6 +108,7 @@ class ProbeSet {
   ~ProbeSet() { unmake(events_); }
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
   void serve_receivers();
+  void need_gate(JNIEnv* jni, bool needs);
   const char* share_memory(const ProbeRequest& request, int descriptor);
   bool takes_stops(Call& call, const ProbeRequest& request);
   bool find_receivers(JNIEnv* jni, uint32_t site, bool leaves, jthread thread,
@@ -165,6 +166,7 @@ class ProbeSet {
   uint32_t environment_ = 0;  // of the session, where that request is
   Session* session_ = nullptr;
   ProbeEvents* events_ = nullptr;  // those that it reports
+  bool needs_gate_ = false;        // threads are stepped by it
   std::atomic<bool> active_{false};
   SharedMemory memory_;
   classfile::Plan plan_;

@@ -21,11 +21,11 @@ bool leaves(JNIEnv* jni, jobjectArray values) {
 
 // An exception that the method's own handler takes, with the array in it.
 void leave_method(JNIEnv* jni, jobjectArray values) {
-  LocalRef<jclass> helper(jni, jni->FindClass(kProbeHelper));
+  LocalRef<jclass> leaving(jni, jni->FindClass(kProbeLeaving));
   jfieldID field =
-      helper == nullptr ? nullptr : jni->GetFieldID(helper, "values", "[Ljava/lang/Object;");
+      leaving == nullptr ? nullptr : jni->GetFieldID(leaving, "values", "[Ljava/lang/Object;");
   if (field == nullptr) return;
-  LocalRef<> thrown(jni, jni->AllocObject(helper));
+  LocalRef<> thrown(jni, jni->AllocObject(leaving));
   if (thrown == nullptr) return;
   jni->SetObjectField(thrown, field, values);
   jni->Throw(static_cast<jthrowable>(thrown.get()));
