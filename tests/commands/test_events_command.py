@@ -196,7 +196,11 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     program.expect("ready")
     done = events(str(program.pid), "MethodEntry", code=1)
     assert "can_generate_method_entry_events" in done.stderr
+    # In the words of this command, not of Python.
+    assert "add --emulate to have probes report it" in done.stderr
+    assert "`jvmti events MethodEntry -- java …`" in done.stderr
     assert "jvmti agent-options --reserve" in done.stderr
+    assert "jvmti.launch" not in done.stderr
     # What was not asked for by name is left out, and that is said.
     done = events(str(program.pid), "--duration", "0.1")
     assert re.search(r"without Exception: .*jvmti agent-options --reserve", done.stderr)

@@ -483,20 +483,15 @@ def _open(
             needed |= own
         else:
             # The user did not name it.
-            why = vm.capabilities.reason(next(iter(own & ~potential)), potential)
-            print(
-                f"jvmti: without {declaration.name}: {'; '.join(filter(None, why))}",
-                file=sys.stderr,
-            )
+            why = _why_unavailable(vm, own & ~potential, potential, given)
+            print(f"jvmti: without {declaration.name}: {why}", file=sys.stderr)
             declarations.remove(declaration)
     if not declarations:
         raise CommandFailed("none of these events is available in this JVM now; see `jvmti info`")
     if missing := needed & ~potential:
-        why = vm.capabilities.reason(next(iter(missing)), potential)
-        raise CommandFailed(
-            f"not available in this JVM: {', '.join(sorted(missing.names()))} now: "
-            f"{'; '.join(filter(None, why))}"
-        )
+        names = ", ".join(sorted(missing.names()))
+        why = _why_unavailable(vm, missing, potential, given)
+        raise CommandFailed(f"not available in this JVM: {names}: {why}")
     env.add_capabilities(needed)
     stream: Stream = env.stream(
         [declaration.constant for declaration in declarations],
@@ -516,6 +511,21 @@ def _open(
             file=sys.stderr,
         )
     return stream
+
+
+def _why_unavailable(
+    vm: VM, missing: Capabilities, potential: Capabilities, given: argparse.Namespace
+) -> str:
+    """Why a capability is not available, and what to do at the command line."""
+    why, how = vm.capabilities.reason(next(iter(missing)), potential)
+    # Emulated capabilities, too, would be among the potential ones of a session that emulates.
+    if given.launched is None and not missing & ~vm.emulation.emulates:
+        how = (
+            "add --emulate to have probes report it, or start the program with the agent: "
+            f"`jvmti {' '.join(('events', *given.events))} -- java …`, or with the options that "
+            "`jvmti agent-options --reserve` prints"
+        )
+    return "; ".join(filter(None, (why, how)))
 
 
 def _matches(name: str, pattern: str) -> bool:

@@ -734,7 +734,7 @@ class PauseTooLong(Error, RuntimeError):
         self.expected = expected
         self.limit = limit
         super().__init__(
-            f"{what} would stop the program for about {expected:.2g} s; max_pause is {limit:g} s"
+            f"{what} would stop the program for about {expected:.2g} s; the limit is {limit:g} s"
         )
 
 

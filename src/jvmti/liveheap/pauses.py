@@ -73,7 +73,9 @@ class Pauses:
             raise PauseTooLong(what, expected, max_pause)
         if max_pause is None and expected > _WARN:
             log.warning(
-                "%s will stop the program for about %.2g s; max_pause sets a limit", what, expected
+                "%s will stop the program for about %.2g s; max_pause or --max-pause sets a limit",
+                what,
+                expected,
             )
 
     def learn(self, kind: str, objects: int, seconds: float) -> None:

@@ -163,7 +163,7 @@ def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:
     if isinstance(tree, ast.Name) and tree.id in _ELSEWHERE - set(words):
         raise BadProbe(
             f"{name!r} in the text {text!r}: it is known where calls return, fields are read and "
-            "so on: 'return com.acme.Order.add', or vm.trace"
+            "so on: 'return com.acme.Order.add', or a trace"
         )
     operand, path = value_of(tree, text, words=words)
     if operand.kind is Kind.ALL_PASSED:
@@ -186,7 +186,7 @@ def _condition(text: str | None, over: float, words: Mapping[str, Operand]) -> l
         if names & _ELSEWHERE - set(words):
             raise BadProbe(
                 f"{text!r}: what is returned or thrown is not known there; it is at places such as "
-                "'return com.acme.Order.add', or for vm.trace"
+                "'return com.acme.Order.add', or for a trace"
             )
         found += [
             step if step.operand is None else step._replace(operand=_at_place(step.operand))
