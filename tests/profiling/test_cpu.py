@@ -168,18 +168,21 @@ def test_a_detached_session_leaves_nothing(program: JavaProgram) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("kinds", "options", "message"),
     [
-        ({"kind": "cpus"}, "none of cpu"),
-        ({"engine": "best"}, "none of"),
-        ({"interval": 0}, "not positive"),
-        ({"depth": 0}, "not from 1"),
-        ({"depth": 1 << 20}, "not from 1"),
+        (["cpus"], {}, "none of cpu"),
+        ([], {"engine": "best"}, "none of"),
+        ([], {"interval": 0}, "not positive"),
+        ([], {"interval": {"wall": 1}}, "which is no kind"),
+        ([], {"depth": 0}, "not from 1"),
+        ([], {"depth": 1 << 20}, "not from 1"),
     ],
 )
-def test_wrong_options_are_refused(vm: jvmti.VM, options: dict[str, object], message: str) -> None:
+def test_wrong_options_are_refused(
+    vm: jvmti.VM, kinds: list[str], options: dict[str, object], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        vm.profile(**options)  # type: ignore[arg-type]
+        vm.profile(*kinds, **options)  # type: ignore[arg-type]
 
 
 def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:

@@ -74,10 +74,9 @@ def test_a_second_profile_of_allocations_is_refused(vm: jvmti.VM, sites: JavaPro
 @pytest.mark.parametrize(
     ("kind", "options", "error", "why"),
     [
-        ("wall", {}, NotAvailable, "is sampled for cpu, alloc and lock"),
-        ("live", {}, NotAvailable, "is sampled for cpu, alloc and lock"),
+        ("live", {}, NotAvailable, "is sampled for cpu, wall, alloc and lock"),
         ("heat", {}, ValueError, "is none of cpu, wall, alloc, live, lock"),
-        ("alloc", {"engine": "perf"}, ValueError, "are for processor time"),
+        ("alloc", {"engine": "perf"}, ValueError, "are for processor and passed time"),
         ("lock", {"interval": 0}, ValueError, "is not positive"),
     ],
 )

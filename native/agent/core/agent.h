@@ -20,7 +20,6 @@ struct Agent {
   jvmtiEnv* env;           // our own: VMInit, VMDeath, RunAgentThread, and memory
   jvmtiEnv* plain_env;     // without capabilities, where a controller holds the VM in OnLoad
   jint version;            // of JVM TI, as the VM says
-  jint jni_version;        // 0 until the start phase
   std::atomic<bool> live;  // VMInit has been
   std::atomic<bool> dead;  // VMDeath has been
 

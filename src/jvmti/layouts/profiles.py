@@ -38,8 +38,6 @@ class ProfileEngine(enum.IntEnum):
     """A timer on the processor time of each thread, which sends signals."""
     DELTAS = 3
     """A thread of the agent that asks the VM for the stacks of threads that have run."""
-    EVENTS = 4
-    """Events of the VM."""
 
 
 @shared("uint32_t", loose=True)

@@ -6,7 +6,7 @@ import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -443,13 +443,13 @@ class VM:
 
     def profile(
         self,
-        kind: str | Kind = "cpu",
-        *,
-        interval: float | None = None,
+        *kinds: str | Kind,
+        interval: float | Mapping[str, float] | None = None,
         engine: str | None = None,
         depth: int = 512,
         exact: bool = True,
         by: str | None = None,
+        threads: str | Sequence[str] | None = None,
     ) -> LiveProfile:
         """Take samples of stacks: where processor time, allocated memory or waiting goes.
 
@@ -460,13 +460,18 @@ class VM:
             print(profile.top())
 
         Args:
-            kind: ``"cpu"``, the time that threads use a processor; ``"alloc"``, allocated bytes;
-                or ``"lock"``, the time that threads wait for monitors.
-            interval: seconds from one sample of a thread to its next, 0.01 for ``None``; of
-                ``"alloc"`` bytes, on average, 512 KB; of ``"lock"`` the shortest wait, 10 µs.
-            engine: ``"perf"`` (performance events of the kernel), or ``"timer"`` (timers on the
-                processor time of each thread, which are as fine as the kernel's tick); ``None`` is
-                the best that works, and ``profile.limits`` says which that is.
+            kinds: ``"cpu"``, the time that threads use a processor, which is the default;
+                ``"wall"``, passed time, also of threads that wait, with their states; ``"alloc"``,
+                allocated bytes; ``"lock"``, the time that threads wait for monitors. Of several
+                each has its samples, which ``profile["cpu"]`` picks.
+            interval: seconds from one sample of a thread to its next, 0.01 for ``None``, and 0.02
+                of ``"wall"``; of ``"alloc"`` bytes, on average, 512 KB; of ``"lock"`` the shortest
+                wait, 10 µs. For several kinds a dictionary: ``{"cpu": 0.001}``.
+            engine: ``"perf"`` (performance events of the kernel), ``"timer"`` (timers on the
+                processor time of each thread, which are as fine as the kernel's tick), or
+                ``"deltas"`` (a thread of the agent asks for the stacks of threads that have run,
+                at safepoints); ``None`` is the best that works, and ``profile.limits`` says which
+                that is.
             depth: frames of a stack at most; of deeper ones the outermost are missing.
             exact: have the frames of inlined methods right. HotSpot up to 17 compiles all code
                 again for that, once in its life, which takes seconds until the program is as fast
@@ -476,6 +481,8 @@ class VM:
                 nothing for the method's own name. ``profile.by("label")`` has the parts. Probes
                 record beginnings and ends, which costs some 100 ns a request; requests that began
                 before the profile have no part.
+            threads: of ``"wall"`` only threads of this name: a pattern such as ``"http-*"``, or
+                several. Virtual threads appear where the names of their carriers match.
 
         Raises:
             BadProbe: ``by`` is malformed.
@@ -483,13 +490,19 @@ class VM:
             NotAvailable: no engine works, or another profile or the program has what it needs.
             ValueError: there is no such kind or engine, or the interval is not positive.
 
-        JVM TI: GetMethodName, GetLineNumberTable, SampledObjectAlloc, MonitorContendedEntered, and
-        HotSpot's AsyncGetCallTrace.
+        JVM TI: GetMethodName, GetLineNumberTable, GetStackTrace, GetThreadCpuTime,
+        SampledObjectAlloc, MonitorContendedEntered, and HotSpot's AsyncGetCallTrace.
         """
         from jvmti.profiling.live_profile import LiveProfile
 
         return LiveProfile(
-            *(self, kind), interval=interval, engine=engine, depth=depth, exact=exact, by=by
+            *(self, kinds),
+            interval=interval,
+            engine=engine,
+            depth=depth,
+            exact=exact,
+            by=by,
+            threads=threads,
         )
 
     def trace_cost(self, *patterns: str) -> Cost:

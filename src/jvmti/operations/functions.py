@@ -918,7 +918,13 @@ class Operations(Calling):
 
     @operation(111, runs_java=True)
     def open_profile(
-        self, kind: Int, engine: Int, interval: Long, depth: Int, exact: Boolean
+        self,
+        kind: Int,
+        engine: Int,
+        interval: Long,
+        depth: Int,
+        exact: Boolean,
+        threads: Text | None,
     ) -> ProfileOpened:
         """Take samples of stacks from now on.
 
@@ -928,11 +934,13 @@ class Operations(Calling):
             interval: nanoseconds or bytes from one sample to the next; of locks the shortest wait.
             depth: frames of a stack at most.
             exact: have code compiled with debug information for inlined methods where the VM can.
+            threads: patterns for the names of platform threads, one a line; null for all. For
+                samples at safepoints only.
 
         Raises:
             NotAvailable: no engine works, or another profile has what it needs.
 
-        JVM TI: GetStackTrace, and HotSpot's AsyncGetCallTrace.
+        JVM TI: GetStackTrace, GetThreadCpuTime, GetAllThreads, and HotSpot's AsyncGetCallTrace.
         """
         ...
 

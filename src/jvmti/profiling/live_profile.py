@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
+from jvmti.profile.merging import Merged
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Kind, Samples
 from jvmti.profiling.event_samples import EventSource
 from jvmti.profiling.requests import Requests
-from jvmti.profiling.sources import SampleSource, SignalSource
+from jvmti.profiling.sources import AgentSource, SampleSource
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
@@ -38,6 +40,15 @@ INTERVALS = {
 """The intervals unless you ask for another: seconds, bytes, and the shortest wait in seconds."""
 
 
+class _Part:
+    """The samples of one kind, of a profile that may have several."""
+
+    def __init__(self, kind: Kind, interval: float, source: SampleSource) -> None:
+        self.kind = kind
+        self.interval = interval
+        self.source = source
+
+
 class LiveProfile(Profile):
     """A profile of a running JVM; leaving its ``with`` block, or `stop`, ends it.
 
@@ -46,12 +57,14 @@ class LiveProfile(Profile):
 
     Args:
         vm: the VM.
-        kind: what is sampled.
-        interval: seconds, or bytes, from one sample to the next; of locks the shortest wait.
+        kinds: what is sampled.
+        interval: seconds, or bytes, from one sample to the next; of locks the shortest wait. For
+            several kinds a dictionary, whose keys are their names.
         engine: what takes the samples; ``None`` is the best that works.
         depth: frames of a stack at most.
         exact: have inlined methods right, where the VM must compile anew for that.
         by: the method that handles requests, and the value that names one.
+        threads: patterns for the names of the threads to look at.
 
     Raises:
         BadProbe: ``by`` is malformed.
@@ -63,58 +76,71 @@ class LiveProfile(Profile):
     def __init__(
         self,
         vm: ProfiledVM,
-        kind: str | Kind,
+        kinds: Sequence[str | Kind],
         *,
-        interval: float | None = None,
+        interval: float | Mapping[str, float] | None = None,
         engine: str | None = None,
         depth: int = 512,
         exact: bool = True,
         by: str | None = None,
+        threads: str | Sequence[str] | None = None,
     ) -> None:
-        try:
-            self._kind = Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
-        except KeyError:
-            known = ", ".join(one.name.lower() for one in Kind)
-            raise ValueError(f"kind={kind!r} is none of {known}") from None
-        interval = INTERVALS[self._kind] if interval is None else interval
-        if interval <= 0:
-            raise ValueError(f"interval={interval!r} is not positive")
+        wanted = list(dict.fromkeys(map(_kind_of, kinds))) or [Kind.CPU]
+        intervals = _intervals(wanted, interval)
         if not 1 <= depth <= PROFILES.DEPTH:
             raise ValueError(f"depth={depth!r} is not from 1 to {PROFILES.DEPTH:,}")
+        agents = [kind for kind in wanted if kind in (Kind.CPU, Kind.WALL)]
+        if not agents and (engine is not None or by is not None):
+            names = " and ".join(kind.name.lower() for kind in wanted)
+            raise ValueError(f"engine= and by= are for processor and passed time, not for {names}")
+        if threads is not None and wanted != [Kind.WALL]:
+            raise ValueError("threads= is for passed time only, which is called wall")
         self._vm = vm
-        self._interval = interval
         self._lock = threading.Lock()
         self._leaving = threading.Event()
         self._stopped = False
         # First, so that a wrong name leaves no profile behind.
         self._requests = None if by is None else Requests(vm, by)
+        self._parts: list[_Part] = []
         try:
-            self._source = self._opened(engine, depth, exact)
+            for kind in wanted:
+                source = self._opened(kind, intervals[kind], engine, depth, exact, threads)
+                self._parts.append(_Part(kind, intervals[kind], source))
         except BaseException:
+            for part in self._parts:
+                part.source.stop()
+                part.source.close()
             if self._requests is not None:
                 self._requests.close()
             raise
         self._began_at = self._ended_at = time.time_ns()
         self._build()
+        names = " and ".join(kind.name.lower() for kind in wanted)
         self._reader = threading.Thread(
-            target=self._read_on, name=f"profile of {self._kind.name.lower()}", daemon=True
+            target=self._read_on, name=f"profile of {names}", daemon=True
         )
         self._reader.start()
 
-    def _opened(self, engine: str | None, depth: int, exact: bool) -> SampleSource:
-        vm, kind = self._vm, self._kind
-        if kind is Kind.CPU:
-            return SignalSource(vm, kind, engine, max(round(self._interval * 1e9), 1), depth, exact)
-        if kind not in (Kind.ALLOC, Kind.LOCK):
+    def _opened(
+        self,
+        kind: Kind,
+        interval: float,
+        engine: str | None,
+        depth: int,
+        exact: bool,
+        threads: str | Sequence[str] | None,
+    ) -> SampleSource:
+        if kind in (Kind.CPU, Kind.WALL):
+            nanoseconds = max(round(interval * 1e9), 1)
+            return AgentSource(self._vm, kind, engine, nanoseconds, depth, exact, threads)
+        if kind is Kind.LIVE:
             raise NotAvailable(
                 None,
                 "profile",
-                f"a running JVM is sampled for cpu, alloc and lock; {kind.name.lower()} is for "
-                "recordings (jvmti.profile.open)",
+                "a running JVM is sampled for cpu, wall, alloc and lock; live is for recordings "
+                "(jvmti.profile.open)",
             )
-        if engine is not None or self._requests is not None:
-            raise ValueError(f"engine= and by= are for processor time, not for {kind.name.lower()}")
-        return EventSource(vm, kind, self._interval, depth)
+        return EventSource(self._vm, kind, interval, depth)
 
     # ---- its life --------------------------------------------------------------------------------
 
@@ -144,10 +170,12 @@ class LiveProfile(Profile):
             self._requests.close()
             self._requests.update()
         try:
-            self._source.stop()
+            for part in self._parts:
+                part.source.stop()
             self._ended_at = time.time_ns()
             self._read()
-            self._source.close()
+            for part in self._parts:
+                part.source.close()
         except Error:
             if not self._vm._session.gone():
                 raise
@@ -172,7 +200,8 @@ class LiveProfile(Profile):
 
     def _read(self) -> None:
         with self._lock:
-            self._source.read()
+            for part in self._parts:
+                part.source.read()
         self._read_requests()
 
     def _read_requests(self) -> None:
@@ -195,22 +224,29 @@ class LiveProfile(Profile):
                 return
 
     def _build(self) -> None:
-        with self._lock:
-            tables = self._source.tables()
-            # The first sample may be there before the agent's answer is.
-            first = int(tables[0].time.min(initial=self._began_at))
-            self._began_at = min(self._began_at, first)
-            limits = self._limits_now(len(tables[0]), int(tables[0].weight.sum()))
-        labels: list[str] = []
-        if self._requests is not None:
-            samples, stacks, frames, threads = tables
-            label = self._requests.label(samples, threads)
-            labels = self._requests.labels
-            samples = Samples(**{**samples.columns(), "label": label})
-            tables = (samples, stacks, frames, threads)
+        merged = Merged()
+        for part in self._parts:
+            with self._lock:
+                tables = part.source.tables()
+                # The first sample may be there before the agent's answer is.
+                first = int(tables[0].time.min(initial=self._began_at))
+                self._began_at = min(self._began_at, first)
+                limits = self._limits_now(part, len(tables[0]), int(tables[0].weight.sum()))
+            labels: list[str] = []
+            if self._requests is not None:
+                samples, stacks, frames, threads = tables
+                label = self._requests.label(samples, threads)
+                labels = self._requests.labels
+                samples = Samples(**{**samples.columns(), "label": label})
+                tables = (samples, stacks, frames, threads)
+            if len(self._parts) > 1:
+                merged.add(*tables, [limits], labels)
         for name in ("kinds", "stack_weights"):
             self.__dict__.pop(name, None)
-        super().__init__(*tables, [limits], labels)
+        if len(self._parts) > 1:
+            super().__init__(*merged.tables())
+        else:
+            super().__init__(*tables, [limits], labels)
 
     def where(self, rows: Any) -> Profile:
         """The profile of some samples; it shares the other tables, as they are now.
@@ -226,20 +262,20 @@ class LiveProfile(Profile):
 
     # ---- limits ----------------------------------------------------------------------------------
 
-    def _limits_now(self, samples: int, weight: int) -> Limits:
-        lacking = self._source.limits()
+    def _limits_now(self, part: _Part, samples: int, weight: int) -> Limits:
+        lacking = part.source.limits()
         notes = lacking.pop("notes", ())
         if self._requests is not None and self._requests.dropped:
             missing = f"{self._requests.dropped:,} beginnings and ends of requests are missing"
             notes += (f"{missing}: there were more than could be read.",)
         return Limits(
-            self._kind,
-            engine=self._source.engine,
-            reason=self._source.reason,
+            part.kind,
+            engine=part.source.engine,
+            reason=part.source.reason,
             began=self._began_at,
             ended=self._ended_at,
-            interval=self._interval,
-            effective=weight / samples / 1e9 if self._kind is Kind.CPU and samples else None,
+            interval=part.interval,
+            effective=weight / samples / 1e9 if part.kind is Kind.CPU and samples else None,
             notes=notes,
             **lacking,
         )
@@ -248,6 +284,34 @@ class LiveProfile(Profile):
     def __repr__(self) -> str:
         state = "stopped" if self._stopped else "running"
         return f"{super().__repr__()[:-1]}, {state}>"
+
+
+def _kind_of(kind: str | Kind) -> Kind:
+    try:
+        return Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
+    except KeyError:
+        known = ", ".join(one.name.lower() for one in Kind)
+        raise ValueError(f"kind={kind!r} is none of {known}") from None
+
+
+def _intervals(kinds: list[Kind], given: float | Mapping[str, float] | None) -> dict[Kind, float]:
+    """The interval of each kind."""
+    if isinstance(given, Mapping):
+        chosen = {_kind_of(name): value for name, value in given.items()}
+        for kind in chosen:
+            if kind not in kinds:
+                raise ValueError(f"interval={given!r} has {kind.name.lower()}, which is no kind")
+    elif given is None:
+        chosen = {}
+    elif len(kinds) > 1:
+        raise ValueError("of several kinds interval= takes a dictionary: {'cpu': 0.01}")
+    else:
+        chosen = {kinds[0]: given}
+    found = {kind: chosen.get(kind, INTERVALS[kind]) for kind in kinds}
+    for value in found.values():
+        if value <= 0:
+            raise ValueError(f"interval={value!r} is not positive")
+    return found
 
 
 _TABLES = {"_samples", "_columns", "_threads", "_limits", "_labels"}

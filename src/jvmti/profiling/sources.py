@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -44,12 +45,13 @@ ENGINES = {
     None: ProfileEngine.BEST,
     "perf": ProfileEngine.PERF,
     "timer": ProfileEngine.TIMER,
+    "deltas": ProfileEngine.DELTAS,
 }
 _NAMES = {number: name for name, number in ENGINES.items()}
 
 
-class SignalSource:
-    """The agent's samples of processor time.
+class AgentSource:
+    """The agent's samples of processor time or passed time.
 
     Args:
         vm: the VM.
@@ -58,6 +60,7 @@ class SignalSource:
         interval: nanoseconds from one sample to the next.
         depth: frames of a stack at most.
         exact: have inlined methods right, where the VM must compile anew for that.
+        threads: patterns for the names of the threads to look at; ``None`` for all.
 
     Raises:
         NotAvailable: no engine works, or another profile has what it needs.
@@ -72,6 +75,7 @@ class SignalSource:
         interval: int,
         depth: int,
         exact: bool,
+        threads: str | Sequence[str] | None = None,
     ) -> None:
         if engine not in ENGINES:
             known = ", ".join(map(str, ENGINES))
@@ -79,7 +83,12 @@ class SignalSource:
         self._vm = vm
         self._kind = kind
         self._parts = Parts()
-        opened = vm._agent.open_profile(ProfiledKind(kind), ENGINES[engine], interval, depth, exact)
+        if isinstance(threads, str):
+            threads = [threads]
+        patterns = None if threads is None else "\n".join(threads)
+        opened = vm._agent.open_profile(
+            *(ProfiledKind(kind), ENGINES[engine], interval, depth, exact, patterns)
+        )
         self._number = opened.number
         self._engine = ProfileEngine(opened.engine)
         self.engine = _NAMES[self._engine] or ""
@@ -88,8 +97,8 @@ class SignalSource:
 
     @cached_property
     def _inlined_exact(self) -> bool | None:
-        if self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER):
-            return None
+        if self._engine is ProfileEngine.DELTAS:
+            return True  # there is debug information for every safepoint
         # HotSpot up to 17 is made to compile with debug information.
         if self._exact_asked and self._vm.version.major <= 17:
             return True
@@ -98,6 +107,12 @@ class SignalSource:
             flag.name == "DebugNonSafepoints" and flag.value is True
             for flag in self._vm.flags.all()
         )
+
+    @property
+    def _virtual_threads(self) -> bool | None:
+        if self._vm.version.major < 21:
+            return None
+        return self._engine is ProfileEngine.DELTAS
 
     def read(self) -> None:
         """Take the samples over that there are."""
@@ -129,15 +144,17 @@ class SignalSource:
             notes.append(
                 f"{parts.unresolved:,} methods have no name: their class was unloaded too early."
             )
+        if self._engine is ProfileEngine.DELTAS and self._kind is Kind.CPU:
+            notes.append("Threads of the VM itself, such as collectors, have no samples.")
         return {
             "inlined_exact": self._inlined_exact,
-            "safepoint_biased": False,
+            "safepoint_biased": self._engine is ProfileEngine.DELTAS,
             "failed": parts.failed,
             "truncated": parts.truncated,
             "lost": parts.lost,
-            "virtual_threads": None if self._vm.version.major < 21 else False,
+            "virtual_threads": self._virtual_threads,
             "notes": tuple(notes),
         }
 
 
-__all__ = ["ENGINES", "SampleSource", "SignalSource", "Tables"]
+__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables"]

@@ -19,6 +19,10 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates) {
     case ProfiledKind::kCpu:
       offer(ProfileEngine::kPerf, kSignalSampling);
       offer(ProfileEngine::kTimer, kSignalSampling);
+      offer(ProfileEngine::kDeltas, kStackSampling);
+      break;
+    case ProfiledKind::kWall:
+      offer(ProfileEngine::kDeltas, kStackSampling);
       break;
     default:
       break;
@@ -117,7 +121,8 @@ jvmtiError refuse(Call& call, jint number) {
 
 jvmtiError OpenProfile(Call& call, const In<jint>& kind, const In<jint>& engine,
                        const In<jlong>& interval, const In<jint>& depth, const In<jboolean>& exact,
-                       jint* number, jint* taken, char** reason) {
+                       const In<Nullable<Text>>& threads, jint* number, jint* taken,
+                       char** reason) {
   if (call.jni == nullptr || !agent.live) {
     call.refuse(JVMTI_ERROR_WRONG_PHASE, "a profile needs a VM that is live");
     return JVMTI_ERROR_WRONG_PHASE;
@@ -127,8 +132,11 @@ jvmtiError OpenProfile(Call& call, const In<jint>& kind, const In<jint>& engine,
               depth.c() <= static_cast<jint>(layouts::Profiles::kDepth);
   if (!good) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   ProfileRequest request{static_cast<layouts::ProfiledKind>(kind.c()),
-                         static_cast<layouts::ProfileEngine>(engine.c()), interval.c(), depth.c(),
-                         exact.c() != 0};
+                         static_cast<layouts::ProfileEngine>(engine.c()),
+                         interval.c(),
+                         depth.c(),
+                         exact.c() != 0,
+                         threads.c()};
   char why[400] = "";
   Profile* profile = Profile::open(call, request, why, sizeof why);
   if (profile == nullptr) return static_cast<jvmtiError>(call.status);

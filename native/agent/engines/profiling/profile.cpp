@@ -96,6 +96,10 @@ Profile* Profile::open(Call& call, const ProfileRequest& request, char* reason, 
 
 bool Profile::prepare(Call& call, char* reason, size_t size) {
   if (!traces_.allocate() || !ring_.allocate() || !names.allocate()) return false;
+  if (request.threads != nullptr) {
+    patterns = copy_of(request.threads);
+    if (patterns == nullptr) return false;
+  }
   ranges.find();
   env = new_jvmti_environment();
   if (env == nullptr) return false;

@@ -7,6 +7,7 @@
 #include <jvmti.h>
 
 #include <atomic>
+#include <cstdlib>
 
 #include "agent/calls/call.h"
 #include "agent/engines/profiling/code_ranges.h"
@@ -40,6 +41,7 @@ struct ProfileRequest {
   int64_t interval;
   jint depth;
   bool exact;
+  const char* threads;  // patterns for the names of platform threads, one a line; null for all
 };
 
 // A profile that is not freed meanwhile; null when it is gone. Also in a signal handler.
@@ -88,14 +90,15 @@ class Profile : NoCopy {
   std::atomic<uint64_t> lost{0};
   std::atomic<uint64_t> failed{0};
   std::atomic<uint64_t> unfollowed{0};
-  void* sampler = nullptr;  // of the sampling
+  void* sampler = nullptr;   // of the sampling
+  char* patterns = nullptr;  // a copy of those of the request
   std::atomic<bool> active{false};
   layouts::ProfileEngine engine = layouts::ProfileEngine::kBest;
 
  private:
   friend class UsedProfile;
   Profile(uint32_t number, const ProfileRequest& request) : number(number), request(request) {}
-  ~Profile() = default;
+  ~Profile() { std::free(patterns); }
   bool prepare(Call& call, char* reason, size_t size);
   const char* start(JNIEnv* jni, const Sampling& one);
   void halt_thread();

@@ -48,6 +48,10 @@ void prepare_threads(jvmtiEnv* env, JNIEnv* jni) {
   if (vm_thread != 0) jni_offset = reinterpret_cast<jlong>(jni) - vm_thread;
 }
 
+int64_t thread_id(JNIEnv* jni, jthread thread) {
+  return id_field == nullptr ? 0 : jni->GetLongField(thread, id_field);
+}
+
 bool describe_thread_of(jvmtiEnv* env, JNIEnv* jni, const JNIEnv* of, ProfiledThread* found) {
   ptrdiff_t offset = jni_offset;
   if (offset == 0) return false;
@@ -84,8 +88,8 @@ void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread*
     env->Deallocate(reinterpret_cast<unsigned char*>(group.name));
   }
   // The slot is beyond the table of older VMs.
-  found->is_virtual = agent.jni_version >= 0x00150000 && jni->IsVirtualThread(thread);
-  if (id_field != nullptr) found->id = jni->GetLongField(thread, id_field);
+  found->is_virtual = major_version(agent.version) >= 21 && jni->IsVirtualThread(thread);
+  found->id = thread_id(jni, thread);
 }
 
 ProfileNames::~ProfileNames() {

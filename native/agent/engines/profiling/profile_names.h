@@ -26,6 +26,8 @@ struct ProfiledThread {
 // On a Java thread, before any thread is described.
 void prepare_threads(jvmtiEnv* env, JNIEnv* jni);
 
+int64_t thread_id(JNIEnv* jni, jthread thread);  // 0 if unknown
+
 // A thread as the VM describes it; the current one for null.
 void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread* found);
 // The same for the one whose JNIEnv this is; false where it has ended.

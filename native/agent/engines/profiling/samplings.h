@@ -16,7 +16,5 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates);
 
 extern const Sampling kSignalSampling;
 extern const Sampling kStackSampling;
-extern const Sampling kAllocationSampling;
-extern const Sampling kLockSampling;
 
 }  // namespace jvmti

@@ -13,7 +13,7 @@ DURATION = 30.0
 
 KINDS = {
     "cpu": "processor time",
-    "wall": "passed time, also of threads that wait (of recordings)",
+    "wall": "passed time, also of threads that wait",
     "alloc": "allocated memory",
     "live": "allocated memory that is alive at the end (of recordings)",
     "lock": "waiting for monitors",
@@ -38,7 +38,7 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--engine",
         metavar="ENGINE",
-        help="perf or timer in place of the best that works",
+        help="perf, timer or deltas in place of the best that works",
     )
     group.add_argument(
         "--request",
