@@ -94,7 +94,12 @@ class Allocations:
 
 
 def library() -> Path:
-    return agent_builds.build("failing", "-DJVMTI_FAIL_ALLOCATIONS=ON")
+    return agent_builds.build(
+        "failing",
+        "-DJVMTI_FAIL_ALLOCATIONS=ON",
+        "-DCMAKE_BUILD_TYPE=None",
+        "-DCMAKE_CXX_FLAGS=-O0",
+    )
 
 
 def launch(started: programs.JavaPrograms, allocations: Allocations) -> steady.Steady:

@@ -213,8 +213,6 @@ jvmtiHeapCallbacks callbacks_of(HeapWalk& walk, const In<jvmtiHeapCallbacks>& wa
   return callbacks;
 }
 
-constexpr jint kFollow = JVMTI_VISIT_OBJECTS;
-
 }  // namespace
 
 // ---- the walks --------------------------------------------------------------------------------
@@ -225,7 +223,7 @@ jvmtiError FollowReferences(Call& call, const In<jint>& heap_filter,
                             const In<Nullable<kinds::Class>>& klass,
                             const In<Nullable<kinds::Object>>& initial_object,
                             const In<jvmtiHeapCallbacks>& wanted, const In<Stored>&) {
-  HeapWalk walk(call, kFollow, JVMTI_VISIT_ABORT);
+  HeapWalk walk(call, JVMTI_VISIT_OBJECTS, JVMTI_VISIT_ABORT);
   jvmtiHeapCallbacks callbacks = callbacks_of(walk, wanted);
   return walk.ended(call.env->FollowReferences(heap_filter.c(), klass.c(), initial_object.c(),
                                                &callbacks, &walk));

@@ -18,7 +18,6 @@ using layouts::ProbeLanes;
 using layouts::ProbeTallies;
 using layouts::RecordedKind;
 
-constexpr int32_t kLongestText = layouts::Plans::kLongestText;
 constexpr int32_t kSmallestRecord = 64;
 constexpr int32_t kLargestRecord = layouts::Plans::kLargestRecord;
 constexpr uint64_t kMostSites = 1 << 20;
@@ -229,7 +228,8 @@ const char* ProbeSet::share_memory(const ProbeRequest& request, int descriptor) 
     return "the number of calls whose objects to hold is too large";
   bool fits = request.record_size >= kSmallestRecord && request.record_size <= kLargestRecord &&
               (request.record_size & (request.record_size - 1)) == 0 && request.text_size >= 0 &&
-              request.text_size <= kLongestText && request.text_size % 8 == 0;
+              static_cast<uint64_t>(request.text_size) <= layouts::Plans::kLongestText &&
+              request.text_size % 8 == 0;
   return fits ? nullptr : "a record of a probe cannot be of this size";
 }
 

@@ -5,24 +5,21 @@
 
 namespace jvmti {
 
-namespace {
-
-// These calls are our own, so they go past the wrappers.
-jniNativeInterface* original() { return jni_original_table(); }
-
-}  // namespace
+// The calls here are our own, so they go past the wrappers.
 
 // A reflection answers for itself: its own class is java.lang.reflect.Field.
 jclass JniValues::class_of_field() {
   JNIEnv* jni = call_.jni;
   if (owner_kind_ == Owner::kClass)
-    return static_cast<jclass>(original()->NewLocalRef(jni, owner_));
-  OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, owner_));
+    return static_cast<jclass>(jni_original_table()->NewLocalRef(jni, owner_));
+  OriginalRef<jclass> type(jni, jni_original_table()->GetObjectClass(jni, owner_));
   if (owner_kind_ == Owner::kInstance) return type.release();
-  jmethodID getter = original()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
-  jobject declaring =
-      getter == nullptr ? nullptr : original()->CallObjectMethodA(jni, owner_, getter, nullptr);
-  original()->ExceptionClear(jni);
+  jmethodID getter =
+      jni_original_table()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
+  jobject declaring = getter == nullptr
+                          ? nullptr
+                          : jni_original_table()->CallObjectMethodA(jni, owner_, getter, nullptr);
+  jni_original_table()->ExceptionClear(jni);
   return static_cast<jclass>(declaring);
 }
 
@@ -144,7 +141,7 @@ jint utf_length(JNIEnv* jni, jstring string, jint start, jint length) {
   jint bytes = 1;
   for (jint done = 0; done < length;) {
     jint some = length - done < 256 ? length - done : 256;
-    original()->GetStringRegion(jni, string, start + done, some, units);
+    jni_original_table()->GetStringRegion(jni, string, start + done, some, units);
     for (jint i = 0; i < some; ++i) {
       bytes += units[i] != 0 && units[i] < 0x80 ? 1 : units[i] < 0x800 ? 2 : 3;
     }
@@ -162,8 +159,8 @@ jlong element_size(JNIEnv* jni, jobject buffer) {
                   {"Ljava/nio/ShortBuffer;", 2}, {"Ljava/nio/IntBuffer;", 4},
                   {"Ljava/nio/FloatBuffer;", 4}, {"Ljava/nio/LongBuffer;", 8},
                   {"Ljava/nio/DoubleBuffer;", 8}};
-  OriginalRef<jclass> type(jni, original()->GetObjectClass(jni, buffer));
-  for (; type != nullptr; type.reset(original()->GetSuperclass(jni, type))) {
+  OriginalRef<jclass> type(jni, jni_original_table()->GetObjectClass(jni, buffer));
+  for (; type != nullptr; type.reset(jni_original_table()->GetSuperclass(jni, type))) {
     Deallocated<char> signature(agent.env);
     if (agent.env->GetClassSignature(type, signature.out(), nullptr) != JVMTI_ERROR_NONE) continue;
     for (const auto& one : kBuffers) {
@@ -188,20 +185,21 @@ jint JniValues::elements() const {
   if (slot_ == kNewDirectByteBuffer) return wide_ > 0 && wide_ <= INT32_MAX ? jint(wide_) : 0;
   if (owner_ == nullptr) return 0;
   if (slot_ == kGetDirectBufferAddress) {
-    jlong bytes = original()->GetDirectBufferCapacity(jni, owner_) * element_size(jni, owner_);
+    jlong bytes =
+        jni_original_table()->GetDirectBufferCapacity(jni, owner_) * element_size(jni, owner_);
     return bytes < 0 ? 0 : bytes > INT32_MAX ? INT32_MAX : jint(bytes);
   }
   if (slot_ == kGetStringChars || slot_ == kReleaseStringChars) {
-    return original()->GetStringLength(jni, string);
+    return jni_original_table()->GetStringLength(jni, string);
   }
   if (slot_ >= kFirstGetElements && slot_ < kFirstRegion) {
-    return original()->GetArrayLength(jni, array);
+    return jni_original_table()->GetArrayLength(jni, array);
   }
   if (slot_ >= kFirstRegion && slot_ <= kLastRegion) {
-    return within(before_, last_, original()->GetArrayLength(jni, array));
+    return within(before_, last_, jni_original_table()->GetArrayLength(jni, array));
   }
   if (slot_ == kGetStringRegion || slot_ == kGetStringUTFRegion) {
-    jint length = original()->GetStringLength(jni, string);
+    jint length = jni_original_table()->GetStringLength(jni, string);
     bool good = before_ >= 0 && last_ >= 0 && before_ <= length - last_;
     if (slot_ == kGetStringRegion || !good) return good ? last_ : 0;
     return utf_length(jni, string, before_, last_);

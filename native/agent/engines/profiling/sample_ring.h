@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/address_space.h"
 #include "base/no_copy.h"
 
 namespace jvmti {
@@ -26,9 +27,7 @@ class SampleRing : NoCopy {
     if (entries_ != nullptr) munmap(entries_, kSize * sizeof(Entry));
   }
   [[nodiscard]] bool allocate() {
-    void* made = mmap(nullptr, kSize * sizeof(Entry), PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (made != MAP_FAILED) entries_ = static_cast<Entry*>(made);
+    entries_ = reserve<Entry>(kSize);
     return entries_ != nullptr;
   }
   // False where it is full.

@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/address_space.h"
 #include "base/clock.h"
 #include "base/event_clock.h"
 
@@ -29,13 +30,6 @@ using layouts::CodeKind;
 using layouts::ProfileEngine;
 
 constexpr int kTimerMark = 0x4A560000;  // in the value of a timer's signal, above its place
-
-template <class T>
-T* reserve(uint64_t count) {
-  void* made = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return made == MAP_FAILED ? nullptr : static_cast<T*>(made);
-}
 
 template <class T>
 void unreserve(T* memory, uint64_t count) {

@@ -4,18 +4,12 @@
 
 #include <cstring>
 
+#include "base/address_space.h"
 #include "base/intern_table.h"
 
 namespace jvmti {
 
 namespace {
-
-template <class T>
-T* reserve(uint64_t count) {
-  void* made = mmap(nullptr, count * sizeof(T), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  return made == MAP_FAILED ? nullptr : static_cast<T*>(made);
-}
 
 uint64_t key_of(const StackFrame* frames, uint32_t count) {
   uint64_t key = count;
