@@ -105,9 +105,9 @@ class BreakpointTable:
 
     @property
     def env(self) -> Env:
-        """The model's own environment for breakpoints, made at its first use.
+        """The model's own environment for breakpoints, created at first use.
 
-        Handlers in ``vm.env`` receive no events of it.  In a VM that is still held it also
+        Handlers in ``vm.env`` do not receive its events.  In a VM that is still held it also
         reserves the capabilities for local variables, steps and popping frames.
         """
         with self._lock:
@@ -211,14 +211,14 @@ class BreakpointTable:
 
     @property
     def step_probes(self) -> StepProbes:
-        """The probes by which threads are stepped, where the VM grants no single steps."""
+        """The probes that step threads where the VM grants no single steps."""
         with self._lock:
             if self._step_probes is None:
                 self._step_probes = StepProbes(self._vm)
             return self._step_probes
 
     def forget_steps(self, request: StopRequest, woven: Collection[str] = ()) -> None:
-        """Take out the probes by which a thread was stepped from stops of a request.
+        """Remove the probes that stepped a thread from stops of a request.
 
         Args:
             request: the request.

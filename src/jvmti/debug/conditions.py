@@ -1,4 +1,4 @@
-"""Conditions of breakpoints, compiled from text for the agent, which evaluates them by itself.
+"""Conditions of breakpoints, compiled from text; the agent evaluates them without the controller.
 
 A condition compares local variables with constants: ``n > 1000 and name == "Host"``.  Python's own
 parser reads it; `jvmti.layouts.conditions` has the instructions.
@@ -107,7 +107,7 @@ def compiled(
     location: int,
     unnamed: Sequence[Variable] = (),
 ) -> Condition:
-    """A condition over the local variables that there are at a location.
+    """A condition on the local variables in scope at a location.
 
     Args:
         text: the condition.

@@ -1,7 +1,7 @@
 """Probes that report events of JVM TI, where the VM grants them only while it starts.
 
 One set of probes serves all environments of a session. Its plan grows and shrinks with the events
-that these ask for, and the classes concerned are woven anew, once for each change.
+that these ask for, and the affected classes are woven again, once for each change.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class EventProbes(ProbeSet):
         removes: Iterable[Hashable],
         classes: Sequence[Any],
     ) -> None:
-        """Add probes, remove others, and weave classes anew.
+        """Add probes, remove others, and weave their classes again.
 
         Raises:
             UnmodifiableClass: the only class cannot be changed; then nothing is.

@@ -1,7 +1,7 @@
 """Events of running code in a JVM that was attached to late: probes report them.
 
-A probe calls what the VM would call for the event, so handlers, callbacks and streams of an
-environment receive it as usual.
+A probe makes the call that the VM would make for the event, so handlers, callbacks and streams
+of an environment receive it as usual.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class ProbedEventEngine:
     # ---- the end ---------------------------------------------------------------------------
 
     def released(self, env: Env, capabilities: Capabilities) -> None:
-        """Take out the probes that only this environment has asked for."""
+        """Remove the probes that only this environment has requested."""
         if self._probes is None:
             return
         with self._lock:
@@ -223,7 +223,7 @@ class ProbedEventEngine:
     def set_event_notification_mode(
         self, env: Env, mode: Any, event_type: Any, event_thread: Thread | None = None
     ) -> Any:
-        """Switch an event on or off; those that concern all classes put probes into all of them.
+        """Switch an event on or off; an event of all classes puts probes into all of them.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -345,7 +345,7 @@ class ProbedEventEngine:
             self._breakpoints[key] = env._number, cls
 
     def clear_breakpoint(self, env: Env, method: Method, location: int) -> None:
-        """Take the probe of a breakpoint out.
+        """Remove the probe of a breakpoint.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -401,14 +401,14 @@ class ProbedEventEngine:
         self._watch("set_field_modification_watch", env, Event.FIELD_MODIFICATION, klass, field)
 
     def clear_field_access_watch(self, env: Env, klass: Class, field: Field) -> None:
-        """Take the probes out.
+        """Remove the probes.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
         self._unwatch("clear_field_access_watch", env, Event.FIELD_ACCESS, klass, field)
 
     def clear_field_modification_watch(self, env: Env, klass: Class, field: Field) -> None:
-        """Take the probes out.
+        """Remove the probes.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -477,7 +477,7 @@ class ProbedEventEngine:
         return any(wanted in held for held in emulation.all_held)
 
     def notify_frame_pop(self, env: Env, thread: Thread | None, depth: int) -> None:
-        """Have the end of a frame reported by the probes of its method."""
+        """Let the probes of its method report the end of a frame."""
         with named("notify_frame_pop"), self._lock:
             lookup = self._vm.lookup_env
             found = alive(env, thread)
@@ -497,7 +497,7 @@ class ProbedEventEngine:
             self._agent(env).await_probed_pop(self.probes.number, found, count - above - depth)
 
     def clear_all_frame_pops(self, env: Env, thread: Thread | None = None) -> None:
-        """Have no end of a frame of the thread reported."""
+        """Stop reporting the ends of the thread's frames."""
         with named("clear_all_frame_pops"), self._lock:
             found = alive(env, thread)
             self._agent(env).clear_probed_pops(self.probes.number, found)

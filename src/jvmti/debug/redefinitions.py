@@ -1,4 +1,4 @@
-"""Places breakpoints again that the VM clears when it redefines a class.
+"""Sets breakpoints again after the VM has cleared them by redefining a class.
 
 The VM reports a redefinition before it happens, while the redefining thread waits.  A count that
 the VM keeps in each ``java.lang.Class`` shows when it has happened.
@@ -44,7 +44,7 @@ class Redefinitions:
         self._waiting = False
 
     def begun(self, cls: Class, breakpoint: Breakpoint) -> None:
-        """Some thread tries to redefine a class."""
+        """A thread starts to redefine a class."""
         count = self._count(cls)
         with self._lock:
             one = self._begun.setdefault(cls, _Begun(count))
@@ -58,7 +58,7 @@ class Redefinitions:
         threading.Thread(target=self._wait, name="jvmti-redefinitions", daemon=True).start()
 
     def settle(self, cls: Class) -> None:
-        """A redefinition by this thread is over: place its breakpoints again at once."""
+        """This thread has finished a redefinition: set its breakpoints again at once."""
         with self._placing:
             one = self._over(cls)
             if one is not None and self._count(cls) != one.count:

@@ -1,4 +1,4 @@
-"""Probes by which threads are stepped, where the VM grants no single steps.
+"""Probes that step threads where the VM grants no single steps.
 
 They are where lines begin and where methods return. The breakpoints of a session put them into
 their methods at once, because a call that runs already gets no probes; steps put them into what
@@ -85,7 +85,7 @@ class StepProbes(EventProbes):
         return any(name in of_owner.get(class_name, ()) for of_owner in self._names.values())
 
     def announce(self, owner: Hashable, methods: Collection[Method]) -> None:
-        """Plan probes in methods whose classes are about to be woven for another reason.
+        """Plan probes in methods whose classes another request is about to weave.
 
         Args:
             owner: what they are for.
@@ -107,7 +107,7 @@ class StepProbes(EventProbes):
         return code + lines * (_PER_LINE + _PER_VARIABLE * variables) <= _LARGEST
 
     def prepare(self, owner: Hashable, frames: Sequence[Frame], how: How) -> bool:
-        """Put probes where a thread may come by in its next step.
+        """Put probes where a thread may arrive in its next step.
 
         Args:
             owner: what they are for.
@@ -147,7 +147,7 @@ class StepProbes(EventProbes):
         )
 
     def forget(self, owner: Hashable, woven: Collection[str] = ()) -> None:
-        """Plan the probes of an owner no longer, and take them out.
+        """Drop an owner's probes from the plan, and remove them.
 
         Args:
             owner: what they were for.
@@ -164,7 +164,7 @@ class StepProbes(EventProbes):
 
 
 def called_from(vm: VM, frame: Frame) -> list[Method]:
-    """The methods that the calls on the current line of a frame may run.
+    """The methods that calls on a frame's current line may run.
 
     Those that are called through native code, as by reflection, are not among them; of lambdas
     those that are written in the same class are.

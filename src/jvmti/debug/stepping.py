@@ -26,7 +26,7 @@ class How(enum.IntEnum):
 
 
 class Steps(StopRequest):
-    """Steps a thread: each iteration lets it make one step.
+    """Steps a thread: each iteration is one step.
 
     The first step begins where the thread is if it waits at a stop or is suspended, otherwise at
     the next instruction that it executes.  The iteration ends with the thread.

@@ -31,7 +31,7 @@ _PARTS = 5
 
 
 class ProbedVariable(NamedTuple):
-    """A variable of a frame that stopped at a probe."""
+    """A variable of a frame that has stopped at a probe."""
 
     place: int
     """Its position in the array."""
@@ -137,7 +137,7 @@ class StopProbes(ProbeSet):
         return int(agent.open_stop_probes(plan, self._request))
 
     def arm(self, classes: Sequence[Any]) -> None:
-        """Put the probes into classes that are loaded, in one go.
+        """Put the probes into all loaded classes at once.
 
         Raises:
             UnmodifiableClass: the VM lets nobody change the only one of them.
@@ -228,7 +228,7 @@ class ProbedFrame:
         return next((one for one in self.place.variables if one.slot == slot), None)
 
     def get(self, place: int) -> Any:
-        """A value of the array, which is an object: numbers are in boxes."""
+        """A value of the array, as an object: numbers are boxed."""
         return self.values[place]
 
     def put(self, place: int, value: Any) -> None:
@@ -241,7 +241,7 @@ class ProbedFrame:
         self._vm.jni.set_object_array_element(self.values, place, value)
 
     def leave(self, value: Any) -> None:
-        """Let the method return a value, an object, when the thread goes on."""
+        """Make the method return a value, an object, when the thread resumes."""
         objects = self._vm.find_class("java.lang.Object")
         self.put(0, self._vm.jni.new_object_array(1, objects, value))
 

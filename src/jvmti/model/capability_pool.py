@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CapabilityPool:
-    """The environments of a session, and which of them has what the model needs."""
+    """The environments of a session, and which of them has the model's capabilities."""
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm

@@ -68,7 +68,7 @@ class Flags(Mapping[str, Any]):
         self._vm = vm
 
     def all(self) -> list[Flag]:
-        """All of them, with types and origins, in the order of their names.
+        """All flags with types and origins, sorted by name.
 
         Raises:
             AttachError: the VM cannot be reached in this way.
@@ -91,7 +91,7 @@ class Flags(Mapping[str, Any]):
         return sorted(found, key=lambda flag: flag.name)
 
     def flag(self, name: str) -> Flag:
-        """One of them, with its type and origin.
+        """One flag, with its type and origin.
 
         Raises:
             KeyError: there is none of that name; the message suggests similar ones.

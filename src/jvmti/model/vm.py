@@ -129,7 +129,7 @@ class VM:
         jni: the JNI functions.
         threads: the live threads.
         capabilities: where each capability comes from, and what needs it.
-        emulation: the engines that do what the VM does not grant.
+        emulation: the engines that emulate capabilities that the VM does not grant.
         heap: the objects of the VM: histograms, scans, referrers.
         breakpoints: the active breakpoints, watchpoints, catchpoints and steps of this session.
         classes: the loaded classes: ``vm.classes("java.util.*Map")``.
@@ -351,7 +351,7 @@ class VM:
 
     @property
     def lookup_env(self) -> Env:
-        """The environment in which the model looks things up, made at its first use.
+        """The environment in which the model looks things up, created at first use.
 
         It has capabilities that cost nothing (line numbers, source files, processor times), so
         that asking a frame for its line does not change what ``vm.env`` may do.
@@ -554,8 +554,8 @@ class VM:
                 (what the caller passed), ``this``, ``thread``, fields of these to any depth,
                 ``len(x)``, ``type(x)``. At kinds of places there are ``value``, ``exception``,
                 ``target`` (whose field, method or monitor it is), ``member`` and ``passed0``, too.
-                What follows a colon is Python's format of the value. Without a text the place says
-                what is worth saying.
+                What follows a colon is Python's format of the value. Without a text, the kind of
+                place decides what is recorded.
             when: a condition on these values, which the target evaluates, as for `trace`.
             every: record only each n-th hit.
             over: seconds that the call of the method must have taken until then.
@@ -666,7 +666,7 @@ class VM:
 
     @property
     def tag_env(self) -> Env:
-        """The environment that ``obj.tag`` reads and writes, made at its first use.
+        """The environment that ``obj.tag`` reads and writes, created at first use.
 
         It has ``can_tag_objects``, which is always available; each tag costs the VM some 50
         bytes and a little of every garbage collection.  ``vm.tag_env.get_objects_with_tags`` finds

@@ -86,7 +86,7 @@ def redefine(cls: Class, class_file: bytes) -> None:
 
 
 def retransform(cls: Class) -> None:
-    """Let all agents change a class anew, as `Class.retransform` does."""
+    """Let all agents change a class again, as `Class.retransform` does."""
     _modifiable(cls, "it cannot be retransformed")
     with _TemporaryEnvironment(cls._vm, "can_retransform_classes") as env:
         try:

@@ -1,7 +1,7 @@
 """Classes, methods and fields.
 
 Names of methods never change, so a session looks them up once, many at a time. Line numbers change
-when a class is redefined, so they are read anew each time.
+when a class is redefined, so they are read again each time.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class ClassLoaderSummary:
         name: its name: ``bootstrap``, ``platform``, ``app`` or its name.
         type: the name of its class; ``None`` for the bootstrap loader.
         parent: the name of its parent; ``None`` for the bootstrap loader.
-        classes: how many classes it has defined, arrays of them included.
+        classes: the number of classes it has defined, with their arrays.
     """
 
     loader: ClassLoader | None

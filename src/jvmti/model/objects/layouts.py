@@ -107,7 +107,7 @@ def _simple(name: str) -> str:
 
 
 def layout_of(cls: Class) -> Layout:
-    """The layout of a class, looked up once for as long as the class is held.
+    """The layout of a class, looked up once while the class is held.
 
     JVM TI: GetClassFields, GetFieldName, GetFieldModifiers.
     """

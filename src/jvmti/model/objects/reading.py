@@ -135,7 +135,7 @@ def read_fields(
         vm: where the object is.
         item: the object.
         fields: which.
-        unbox: show boxed values as what is in the box.
+        unbox: show the values in boxes, not the boxes.
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
@@ -189,7 +189,7 @@ def read_elements(
         array: the array.
         start: the first.
         count: how many; there are less where the array ends.
-        unbox: show boxed values as what is in the box.
+        unbox: show the values in boxes, not the boxes.
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
@@ -229,8 +229,8 @@ def read_linked(
         fields: which fields of each.
         most: objects at most.
         aside: fields of what stands for others in such a list; see the operation.
-        same: what is held already is the same Python object; that costs a tag for each object.
-        unbox: show boxed values as what is in the box.
+        same: an object that is held already stays the same Python object, at a tag for each.
+        unbox: show the values in boxes, not the boxes.
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """
@@ -261,8 +261,8 @@ def read_tree(
         right: the field that refers to what is behind it.
         fields: which fields of each.
         most: objects at most.
-        same: what is held already is the same Python object; that costs a tag for each object.
-        unbox: show boxed values as what is in the box.
+        same: an object that is held already stays the same Python object, at a tag for each.
+        unbox: show the values in boxes, not the boxes.
         text: UTF-16 units of each text at most; -1 for all.
         timeout: seconds; ``None`` is the session's limit.
     """

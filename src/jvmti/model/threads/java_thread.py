@@ -295,7 +295,7 @@ class Thread(Attributes, refs.Thread):
         self._vm.env_with("can_signal_thread", *self._needed).interrupt_thread(self)
 
     def stop(self, exception: Throwable | str, message: str | None = None) -> None:
-        """Throw an exception in it, wherever it is.
+        """Throw an exception in the thread, wherever it runs.
 
         From Java 20 on ``Thread.stop`` refuses; this works for platform threads in all releases.
         The thread may leave its work half done.  A thread that waits or is in native code wakes up,

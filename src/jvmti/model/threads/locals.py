@@ -208,7 +208,7 @@ class Locals(Mapping[Any, Any]):
         return self.read().values()
 
     def read(self) -> dict[Any, Any]:
-        """All of them at one moment, in five messages, without those that cannot be read.
+        """All readable variables at one moment, in five messages.
 
         In a JVM that was attached to late, these are the objects; in a class without names, also
         those in slots beyond the parameters.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class ThreadGroup(Attributes, refs.ThreadGroup):
-    """A ``java.lang.ThreadGroup``; ``str()`` shows the tree of what is in it."""
+    """A ``java.lang.ThreadGroup``; ``str()`` shows the tree of its groups and threads."""
 
     __slots__ = ()
 
@@ -43,17 +43,17 @@ class ThreadGroup(Attributes, refs.ThreadGroup):
 
     @property
     def threads(self) -> list[Thread]:
-        """The live threads in it, not those of groups within."""
+        """The group's live threads, without those of its subgroups."""
         return self._vm.env.get_thread_group_children(self).threads  # type: ignore[return-value]
 
     @property
     def groups(self) -> ThreadGroups:
-        """The groups in it, by number or by name."""
+        """The subgroups, by number or by name."""
         found: Any = self._vm.env.get_thread_group_children(self).groups
         return ThreadGroups(self._vm, found)
 
     def __getitem__(self, name: str) -> Thread | ThreadGroup:
-        """The group or the thread of that name directly in it.
+        """The subgroup or thread of that name.
 
         Raises:
             KeyError: there is none; the message suggests similar ones.

@@ -65,7 +65,7 @@ def new(cls: Any, arguments: Sequence[Any], signature: str | None, timeout: floa
 def explained(
     vm: VM, error: CallTimeout, item: Any, timeout: float | None, called: str | None = None
 ) -> CallTimeout:
-    """The same error, with what the call is waiting for, as far as that can be seen."""
+    """The same error with a note on what the call waits for, if that is visible."""
     try:
         why = _waits_for(vm, item)
     except Error:

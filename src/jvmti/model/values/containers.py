@@ -256,7 +256,7 @@ def _enum_map(read: Reader, item: Any) -> Contents:
 
 
 def _keys(path: str, name: str) -> Shape:
-    """A set that is made of a map, or the view of its keys."""
+    """A set backed by a map, or the view of a map's keys."""
 
     def read_keys(read: Reader, item: Any) -> Contents | None:
         found = _inner(read, item, path, name)
@@ -321,7 +321,7 @@ def _queue(path: str, first: str) -> Shape:
 
 
 def _circle(read: Reader, array: Any, start: int, size: int) -> Contents:
-    """A part of an array that goes on at its beginning."""
+    """A part of an array that wraps around to its beginning."""
     capacity = 0 if array is None else len(array)
     found = read.elements(array, min(size, max(capacity - start, 0)), start)
     if len(found) < read.limit(size):

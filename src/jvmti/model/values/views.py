@@ -1,4 +1,4 @@
-"""Java objects shown as what they are: boxes, enums, collections, records, exceptions, arrays.
+"""Java objects shown by their contents: boxes, enums, collections, records, exceptions, arrays.
 
 Printing reads fields, runs no Java code, and never fails. `value_of` may call Java code if the
 fields are not enough.
@@ -329,7 +329,7 @@ def _beginning(vm: VM, item: Any) -> list[str]:
 
 
 def _parts(vm: VM, item: Any, most: int) -> list[str]:
-    """The fields of an object with their values, and a sign that there are more."""
+    """The fields of an object with their values, and whether there are more."""
     layout = layout_of(item.cls)
     values = read_fields(vm, item, layout.fields[:most], unbox=True, text=_TEXT, timeout=_WITHIN)
     parts = [f"{name}={_item(one)}" for name, one in zip(layout.names, values, strict=False)]
