@@ -1,15 +1,19 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.List;
 
 /**
  * Allocates and waits at places of which it keeps count.
  *
- * <p>{@code allocate N} makes N objects at each of two places and prints their bytes; {@code contend
+ * <p>{@code allocate N} makes N objects at each of two places and prints their bytes; {@code keep N}
+ * makes N more, of which it keeps a third, whose bytes it prints; {@code contend
  * N} lets two threads enter a monitor that the main thread holds, N times, and prints the nanoseconds
  * that each waited.
  */
 public class Sites {
   static volatile Object kept;
+  static final List<byte[]> KEPT = new ArrayList<>();
   static final Object TILL = new Object();
 
   static byte[] small() {
@@ -27,6 +31,16 @@ public class Sites {
         kept = large();
       }
     }
+  }
+
+  static void keep(int count) {
+    for (int i = 0; i < count; i++) {
+      byte[] one = new byte[1000 - 16];
+      if (i % 3 == 0) {
+        KEPT.add(one);
+      }
+    }
+    System.out.println("kept " + 1000L * KEPT.size());
   }
 
   static long enter() {
@@ -66,6 +80,11 @@ public class Sites {
         thread.start();
         thread.join();
         System.out.println("allocated " + 1000L * count + " " + 8000L * ((count + 1) / 2));
+      } else if (words[0].equals("keep")) {
+        keep(count);
+      } else if (words[0].equals("drop")) {
+        KEPT.clear();
+        System.out.println("dropped");
       } else {
         contend(count);
       }

@@ -8,6 +8,7 @@ import pytest
 
 import jvmti
 from jvmti.interface.errors import NotAvailable
+from jvmti.profile.tables import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,28 @@ def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram
     assert (limits.engine, limits.lost) == ("events", 0)
 
 
+@pytest.mark.since(17)
+def test_what_stays_alive_has_the_place_of_its_birth(vm: jvmti.VM, sites: JavaProgram) -> None:
+    profile = vm.profile("live", interval=16 * 1024)
+    _, kept = sites.ask("keep 30000").split()
+    sites.ask("allocate 20000")
+    vm.env.force_garbage_collection()
+    assert len(profile.update()) == 0
+    profile.stop()
+    assert profile.kind is Kind.LIVE
+    assert profile.with_frame("Sites.keep").weight == pytest.approx(int(kept), rel=0.08)
+    # The program holds one of each until it allocates the next.
+    assert profile.with_frame("Sites.allocate").weight < 0.01 * int(kept)
+    assert profile.with_frame("Sites.keep").top(1, by="type")[0].name == "byte[]"
+    assert profile.by("thread")["main"].weight > 0
+    (limits,) = profile.limits
+    assert (limits.engine, limits.lost) == ("births", 0)
+    with vm.profile("live", interval=16 * 1024) as profile:
+        sites.ask("drop 0")
+        vm.env.force_garbage_collection()
+    assert profile.with_frame("Sites.keep").weight == 0
+
+
 def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProgram) -> None:
     with vm.profile("lock") as profile:
         (_, waited) = sites.ask("contend 15").split()
@@ -74,7 +97,6 @@ def test_a_second_profile_of_allocations_is_refused(vm: jvmti.VM, sites: JavaPro
 @pytest.mark.parametrize(
     ("kind", "options", "error", "why"),
     [
-        ("live", {}, NotAvailable, "is sampled for cpu, wall, alloc and lock"),
         ("heat", {}, ValueError, "is none of cpu, wall, alloc, live, lock"),
         ("alloc", {"engine": "perf"}, ValueError, "are for processor and passed time"),
         ("lock", {"interval": 0}, ValueError, "is not positive"),

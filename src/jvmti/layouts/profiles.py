@@ -38,6 +38,8 @@ class ProfileEngine(enum.IntEnum):
     """A timer on the processor time of each thread, which sends signals."""
     DELTAS = 3
     """A thread of the agent that asks the VM for the stacks of threads that have run."""
+    BIRTHS = 4
+    """Sampled allocations, whose objects have tags until they are freed."""
 
 
 @shared("uint32_t", loose=True)

@@ -462,10 +462,12 @@ class VM:
         Args:
             kinds: ``"cpu"``, the time that threads use a processor, which is the default;
                 ``"wall"``, passed time, also of threads that wait, with their states; ``"alloc"``,
-                allocated bytes; ``"lock"``, the time that threads wait for monitors. Of several
-                each has its samples, which ``profile["cpu"]`` picks.
+                allocated bytes; ``"live"``, those of objects that are allocated during the profile
+                and alive when it stops (an object counts until a collection finds that it is dead,
+                so collect first to have only what stays); ``"lock"``, the time that threads wait
+                for monitors. Of several each has its samples, which ``profile["cpu"]`` picks.
             interval: seconds from one sample of a thread to its next, 0.01 for ``None``, and 0.02
-                of ``"wall"``; of ``"alloc"`` bytes, on average, 512 KB; of ``"lock"`` the shortest
+                of ``"wall"``; of ``"alloc"`` and ``"live"`` bytes, on average, 512 KB; of ``"lock"`` the shortest
                 wait, 10 µs. For several kinds a dictionary: ``{"cpu": 0.001}``.
             engine: ``"perf"`` (performance events of the kernel), ``"timer"`` (timers on the
                 processor time of each thread, which are as fine as the kernel's tick), or
@@ -491,7 +493,7 @@ class VM:
             ValueError: there is no such kind or engine, or the interval is not positive.
 
         JVM TI: GetMethodName, GetLineNumberTable, GetStackTrace, GetThreadCpuTime,
-        SampledObjectAlloc, MonitorContendedEntered, and HotSpot's AsyncGetCallTrace.
+        SampledObjectAlloc, ObjectFree, MonitorContendedEntered, and HotSpot's AsyncGetCallTrace.
         """
         from jvmti.profiling.live_profile import LiveProfile
 

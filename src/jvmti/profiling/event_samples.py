@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from jvmti.events.streams.records import Records
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, State, Threads
 from jvmti.profiling.profiled_vm import ProfiledVM
-from jvmti.profiling.sources import Tables
+from jvmti.profiling.sources import Tables, bytes_of_samples
 
 MOST_FRAMES = 256
 """The most frames of a stack in a stream."""
@@ -25,9 +25,7 @@ _EVENTS = {
 class EventSource:
     """Events of an environment of its own, recorded in a stream.
 
-    An allocated object stands for all bytes that were allocated since the sample before: one of a
-    size s is sampled with the probability 1 - exp(-s / interval), so it counts as its size divided
-    by this. A wait for a monitor counts as its duration; shorter ones than the interval are left
+    An allocated object stands for all bytes that were allocated since the sample before. A wait for a monitor counts as its duration; shorter ones than the interval are left
     out.
 
     Args:
@@ -79,8 +77,7 @@ class EventSource:
         stack, thread = records["stack"], records["thread"]
         self._types, self._names, self._threads = what.names, stack.names, thread.names
         if self._kind is Kind.ALLOC:
-            size = records["size"].astype(numpy.float64)
-            weight = size / -numpy.expm1(-size / max(self._interval, 1e-9))
+            weight = bytes_of_samples(records["size"], self._interval)
         else:
             weight = records["duration"]
         self._columns.append(

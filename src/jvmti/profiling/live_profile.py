@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error, NotAvailable
+from jvmti.interface.errors import Error
 from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
@@ -134,12 +134,8 @@ class LiveProfile(Profile):
             nanoseconds = max(round(interval * 1e9), 1)
             return AgentSource(self._vm, kind, engine, nanoseconds, depth, exact, threads)
         if kind is Kind.LIVE:
-            raise NotAvailable(
-                None,
-                "profile",
-                "a running JVM is sampled for cpu, wall, alloc and lock; live is for recordings "
-                "(jvmti.profile.open)",
-            )
+            size = max(round(interval), 1)
+            return AgentSource(self._vm, kind, None, size, depth, exact, None)
         return EventSource(self._vm, kind, interval, depth)
 
     # ---- its life --------------------------------------------------------------------------------

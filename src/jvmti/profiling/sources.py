@@ -6,12 +6,29 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
+import numpy
+from numpy.typing import NDArray
+
 from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
 from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
 from jvmti.profiling.parts import Parts
 from jvmti.profiling.profiled_vm import ProfiledVM
 
 Tables = tuple[Samples, Stacks, Frames, Threads]
+
+
+def bytes_of_samples(sizes: NDArray[Any], interval: float) -> NDArray[numpy.int64]:
+    """The bytes that sampled objects stand for.
+
+    One of a size s is sampled with the probability 1 - exp(-s / interval), so it counts as its size
+    divided by this.
+
+    Args:
+        sizes: the sizes of the objects.
+        interval: bytes from one sample to the next on average.
+    """
+    size = sizes.astype(numpy.float64)
+    return numpy.rint(size / -numpy.expm1(-size / max(interval, 1e-9))).astype(numpy.int64)
 
 
 class SampleSource(Protocol):
@@ -46,18 +63,19 @@ ENGINES = {
     "perf": ProfileEngine.PERF,
     "timer": ProfileEngine.TIMER,
     "deltas": ProfileEngine.DELTAS,
+    "births": ProfileEngine.BIRTHS,
 }
 _NAMES = {number: name for name, number in ENGINES.items()}
 
 
 class AgentSource:
-    """The agent's samples of processor time or passed time.
+    """The agent's samples of processor time, passed time, or objects that stay alive.
 
     Args:
         vm: the VM.
         kind: what is sampled.
         engine: what takes the samples; ``None`` is the best that works.
-        interval: nanoseconds from one sample to the next.
+        interval: nanoseconds or bytes from one sample to the next.
         depth: frames of a stack at most.
         exact: have inlined methods right, where the VM must compile anew for that.
         threads: patterns for the names of the threads to look at; ``None`` for all.
@@ -82,6 +100,7 @@ class AgentSource:
             raise ValueError(f"engine={engine!r} is none of {known}")
         self._vm = vm
         self._kind = kind
+        self._interval = interval
         self._parts = Parts()
         if isinstance(threads, str):
             threads = [threads]
@@ -97,7 +116,7 @@ class AgentSource:
 
     @cached_property
     def _inlined_exact(self) -> bool | None:
-        if self._engine is ProfileEngine.DELTAS:
+        if self._engine in (ProfileEngine.DELTAS, ProfileEngine.BIRTHS):
             return True  # there is debug information for every safepoint
         # HotSpot up to 17 is made to compile with debug information.
         if self._exact_asked and self._vm.version.major <= 17:
@@ -110,7 +129,7 @@ class AgentSource:
 
     @property
     def _virtual_threads(self) -> bool | None:
-        if self._vm.version.major < 21:
+        if self._vm.version.major < 21 or self._kind is Kind.LIVE:
             return None
         return self._engine is ProfileEngine.DELTAS
 
@@ -129,7 +148,12 @@ class AgentSource:
 
     def tables(self) -> Tables:
         """The samples that were read."""
-        return self._parts.tables(self._kind)
+        tables = self._parts.tables(self._kind)
+        if self._kind is Kind.LIVE:
+            samples, *others = tables
+            weight = bytes_of_samples(samples.weight, self._interval)
+            return (Samples(**{**samples.columns(), "weight": weight}), *others)
+        return tables
 
     def limits(self) -> dict[str, Any]:
         """The fields that say what the samples lack."""
@@ -157,4 +181,4 @@ class AgentSource:
         }
 
 
-__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables"]
+__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables", "bytes_of_samples"]

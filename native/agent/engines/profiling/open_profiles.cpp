@@ -24,6 +24,9 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates) {
     case ProfiledKind::kWall:
       offer(ProfileEngine::kDeltas, kStackSampling);
       break;
+    case ProfiledKind::kLive:
+      offer(ProfileEngine::kBirths, kLiveSampling);
+      break;
     default:
       break;
   }

@@ -76,6 +76,8 @@ class Profile : NoCopy {
            uint32_t state, uint32_t owner = 0);
   // The same of a stack that is known, at a certain time.
   void add(const Sample& sample);
+  // The same; false where there is no space now.
+  bool offer(const Sample& sample) { return ring_.put(sample); }
   uint32_t trace(const StackFrame* frames, uint32_t count);
   uint32_t new_thread() { return threads++; }
 

@@ -16,5 +16,6 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates);
 
 extern const Sampling kSignalSampling;
 extern const Sampling kStackSampling;
+extern const Sampling kLiveSampling;
 
 }  // namespace jvmti

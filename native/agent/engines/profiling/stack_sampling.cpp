@@ -200,10 +200,7 @@ uint32_t StackSampler::stack_of(jthread thread, bool* walked) {
   if (!*walked) return TraceTable::kNone;
   if (count == profile_.request.depth) profile_.truncated.fetch_add(1, std::memory_order_relaxed);
   for (jint i = 0; i < count; ++i) {
-    const jvmtiFrameInfo& frame = found_[static_cast<size_t>(i)];
-    frames_[static_cast<size_t>(i)] = StackFrame{
-        frame.location < 0 ? StackFrame::kNativeMethod : static_cast<jint>(frame.location),
-        frame.method};
+    frames_[static_cast<size_t>(i)] = StackFrame::of(found_[static_cast<size_t>(i)]);
   }
   // A thread of the VM's own has none.
   if (count == 0) frames_[static_cast<size_t>(count++)] = CodeNames::frame(CodeNames::kVm);

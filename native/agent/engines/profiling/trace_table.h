@@ -15,6 +15,12 @@ struct StackFrame {
   static constexpr jint kNativeMethod = -3;
   static constexpr jint kNoMethod = -1000000;  // `method` is a number of `CodeNames`
 
+  // One that JVM TI has found.
+  static StackFrame of(const jvmtiFrameInfo& frame) {
+    return StackFrame{frame.location < 0 ? kNativeMethod : static_cast<jint>(frame.location),
+                      frame.method};
+  }
+
   jint location;  // the bytecode index
   jmethodID method;
 };

@@ -15,7 +15,7 @@ KINDS = {
     "cpu": "processor time",
     "wall": "passed time, also of threads that wait",
     "alloc": "allocated memory",
-    "live": "allocated memory that is alive at the end (of recordings)",
+    "live": "allocated memory that is alive at the end",
     "lock": "waiting for monitors",
 }
 
