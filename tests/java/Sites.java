@@ -2,6 +2,9 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Allocates and waits at places of which it keeps count.
@@ -14,6 +17,8 @@ import java.util.List;
 public class Sites {
   static volatile Object kept;
   static final List<byte[]> KEPT = new ArrayList<>();
+  static final ReentrantLock LOCK = new ReentrantLock(true);
+  static final Condition NEVER = LOCK.newCondition();
   static final Object TILL = new Object();
 
   static byte[] small() {
@@ -50,6 +55,50 @@ public class Sites {
     }
   }
 
+  static long lock() {
+    long began = System.nanoTime();
+    LOCK.lock();
+    try {
+      return System.nanoTime() - began;
+    } finally {
+      LOCK.unlock();
+    }
+  }
+
+  static void await() {
+    LOCK.lock();
+    try {
+      NEVER.await(30, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    } finally {
+      LOCK.unlock();
+    }
+  }
+
+  static void park(int count) throws InterruptedException {
+    long[] waited = new long[2];
+    for (int i = 0; i < count; i++) {
+      Thread[] threads = new Thread[2];
+      LOCK.lock();
+      try {
+        for (int n = 0; n < 2; n++) {
+          int number = n;
+          threads[n] = new Thread(() -> waited[number] += lock(), "parker " + n);
+          threads[n].start();
+        }
+        Thread.sleep(20);
+      } finally {
+        LOCK.unlock();
+      }
+      for (Thread thread : threads) {
+        thread.join();
+      }
+    }
+    await();
+    System.out.println("waited " + (waited[0] + waited[1]));
+  }
+
   static void contend(int count) throws InterruptedException {
     long[] waited = new long[2];
     for (int i = 0; i < count; i++) {
@@ -82,6 +131,8 @@ public class Sites {
         System.out.println("allocated " + 1000L * count + " " + 8000L * ((count + 1) / 2));
       } else if (words[0].equals("keep")) {
         keep(count);
+      } else if (words[0].equals("park")) {
+        park(count);
       } else if (words[0].equals("drop")) {
         KEPT.clear();
         System.out.println("dropped");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,6 +76,22 @@ def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProg
     assert profile.weight == pytest.approx(int(waited), rel=0.05)
     assert set(profile.by("thread")) == {"waiter 0", "waiter 1"}
     assert profile.top(1, by="type")[0].name == "java.lang.Object"
+
+
+def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("lock") as profile:
+        (_, waited) = sites.ask("park 15").split()
+        sites.ask("contend 3")
+    parked = profile.with_frame("Sites.lock")
+    assert parked.weight == pytest.approx(int(waited), rel=0.05)
+    assert set(parked.by("state")) == {"parked"}
+    # A thread that has ended before its record is read has a number only.
+    assert all(re.fullmatch(r"parker [01]|#\d+", name) for name in parked.by("thread"))
+    assert parked.top(1, by="type")[0].name == "java.util.concurrent.locks.ReentrantLock$FairSync"
+    # One that waits for a condition waits for no lock.
+    assert profile.with_frame("Sites.await").weight == 0
+    assert profile.with_frame("Sites.enter").weight > 0
+    assert {one.engine for one in profile.limits} == {"events", "probes"}
 
 
 def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:

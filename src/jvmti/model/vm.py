@@ -465,7 +465,7 @@ class VM:
                 allocated bytes; ``"live"``, those of objects that are allocated during the profile
                 and alive when it stops (an object counts until a collection finds that it is dead,
                 so collect first to have only what stays); ``"lock"``, the time that threads wait
-                for monitors. Of several each has its samples, which ``profile["cpu"]`` picks.
+                for monitors, and for locks of ``java.util.concurrent``. Of several each has its samples, which ``profile["cpu"]`` picks.
             interval: seconds from one sample of a thread to its next, 0.01 for ``None``, and 0.02
                 of ``"wall"``; of ``"alloc"`` and ``"live"`` bytes, on average, 512 KB; of ``"lock"`` the shortest
                 wait, 10 µs. For several kinds a dictionary: ``{"cpu": 0.001}``.

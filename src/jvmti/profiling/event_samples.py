@@ -9,7 +9,8 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.events.streams.records import Records
-from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, State, Threads
+from jvmti.profile.tables import Kind, Samples, State, Threads
+from jvmti.profiling.named_stacks import NamedStacks
 from jvmti.profiling.profiled_vm import ProfiledVM
 from jvmti.profiling.sources import Tables, bytes_of_samples
 
@@ -25,8 +26,8 @@ _EVENTS = {
 class EventSource:
     """Events of an environment of its own, recorded in a stream.
 
-    An allocated object stands for all bytes that were allocated since the sample before. A wait for a monitor counts as its duration; shorter ones than the interval are left
-    out.
+    An allocated object stands for all bytes that were allocated since the sample before. A wait for
+    a monitor counts as its duration; shorter ones than the interval are left out.
 
     Args:
         vm: the VM.
@@ -107,40 +108,27 @@ class EventSource:
         moments, threads, types, stacks, weights = columns or [numpy.empty(0, numpy.int64)] * 5
         pairs = types * (len(self._names) + 1) + stacks
         distinct, inverse = numpy.unique(pairs, return_inverse=True)
-        frames: dict[tuple[str, str, int, FrameKind], int] = {}
-        offsets, of_stacks = [0, 0], []
-        for pair in distinct.tolist():
-            of_type, of_stack = divmod(pair, len(self._names) + 1)
-            name = self._types[of_type] or "?"
-            found = [("", name, -1, FrameKind.TYPE)]
-            for frame in self._names[of_stack] or ():
-                place, _, line = frame.partition(":")
-                owner, _, method = place.rpartition(".")
-                found.append((owner, method, int(line) if line else -1, FrameKind.UNKNOWN))
-            of_stacks += [frames.setdefault(one, len(frames)) for one in found]
-            offsets.append(len(of_stacks))
+        named = NamedStacks()
+        numbers = [
+            named.add(self._types[of_type] or "?", self._names[of_stack] or ())
+            for of_type, of_stack in (
+                divmod(pair, len(self._names) + 1) for pair in distinct.tolist()
+            )
+        ]
         # The clock of streams is the monotonic one.
         since = time.time_ns() - time.monotonic_ns()
         samples = Samples(
             moments + since,
             threads.astype(numpy.int32),
-            (inverse + 1).astype(numpy.int32),
+            numpy.array(numbers, numpy.int32)[inverse],
             weights,
             self._kind,
             State.RUNNING if self._kind is Kind.ALLOC else State.BLOCKED,
         )
-        rows = list(frames)
         names = [name or "?" for name in self._threads or [None]]
         return (
             samples,
-            Stacks(numpy.array(offsets, numpy.int64), numpy.array(of_stacks, numpy.int32)),
-            Frames(
-                [one[0] for one in rows],
-                [one[1] for one in rows],
-                [""] * len(rows),
-                numpy.array([one[2] for one in rows], numpy.int32),
-                numpy.array([one[3] for one in rows], numpy.uint8),
-            ),
+            *named.tables(),
             Threads(
                 numpy.zeros(len(names), numpy.int64),
                 names,

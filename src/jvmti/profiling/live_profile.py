@@ -9,13 +9,14 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Kind, Samples
 from jvmti.profiling.event_samples import EventSource
+from jvmti.profiling.park_samples import ParkSource
 from jvmti.profiling.requests import Requests
 from jvmti.profiling.sources import AgentSource, SampleSource
 from jvmti.text.printable import escaped
@@ -47,6 +48,7 @@ class _Part:
         self.kind = kind
         self.interval = interval
         self.source = source
+        self.note = ""
 
 
 class LiveProfile(Profile):
@@ -106,6 +108,8 @@ class LiveProfile(Profile):
             for kind in wanted:
                 source = self._opened(kind, intervals[kind], engine, depth, exact, threads)
                 self._parts.append(_Part(kind, intervals[kind], source))
+                if kind is Kind.LOCK:
+                    self._add_parking(intervals[kind], depth)
         except BaseException:
             for part in self._parts:
                 part.source.stop()
@@ -137,6 +141,16 @@ class LiveProfile(Profile):
             size = max(round(interval), 1)
             return AgentSource(self._vm, kind, None, size, depth, exact, None)
         return EventSource(self._vm, kind, interval, depth)
+
+    def _add_parking(self, interval: float, depth: int) -> None:
+        try:
+            source = ParkSource(self._vm, interval, depth)
+        except NotAvailable as refused:
+            self._parts[
+                -1
+            ].note = f"Locks of java.util.concurrent are not among the samples: {refused}"
+        else:
+            self._parts.append(_Part(Kind.LOCK, interval, source))
 
     # ---- its life --------------------------------------------------------------------------------
 
@@ -261,6 +275,8 @@ class LiveProfile(Profile):
     def _limits_now(self, part: _Part, samples: int, weight: int) -> Limits:
         lacking = part.source.limits()
         notes = lacking.pop("notes", ())
+        if part.note:
+            notes += (part.note,)
         if self._requests is not None and self._requests.dropped:
             missing = f"{self._requests.dropped:,} beginnings and ends of requests are missing"
             notes += (f"{missing}: there were more than could be read.",)

@@ -17,6 +17,9 @@ class ProfiledVM(TracedVM, Protocol):
     def new_env(self) -> Any:
         """A new environment."""
 
+    def trace(self, *patterns: str, **options: Any) -> Any:
+        """Record calls of methods."""
+
     @property
     def flags(self) -> Any:
         """The flags of the VM."""

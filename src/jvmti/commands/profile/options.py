@@ -16,7 +16,7 @@ KINDS = {
     "wall": "passed time, also of threads that wait",
     "alloc": "allocated memory",
     "live": "allocated memory that is alive at the end",
-    "lock": "waiting for monitors",
+    "lock": "waiting for monitors and locks",
 }
 
 

@@ -1,0 +1,118 @@
+"""Samples of threads that park for a lock of ``java.util.concurrent``, by probes in LockSupport."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy
+
+from jvmti.profile.tables import Kind, Samples, State, Threads
+from jvmti.profiling.named_stacks import NamedStacks
+from jvmti.profiling.profiled_vm import ProfiledVM
+from jvmti.profiling.sources import Tables
+from jvmti.tracing.calls import Call
+from jvmti.tracing.sites import RecordedObject
+
+MOST_FRAMES = 256
+"""The most frames of a stack in a record."""
+
+_PARKS = [
+    f"java.util.concurrent.locks.LockSupport.{method}"
+    for method in ("park(Object)", "parkNanos(Object, long)", "parkUntil(Object, long)")
+]
+_LOCKS = "java.util.concurrent.locks."
+_ACQUIRE = ("acquire", "doAcquire", "tryAcquire", "parkAndCheckInterrupt")
+_NEAR = 6
+"""Frames above the park in which a lock asks for itself."""
+
+
+class ParkSource:
+    """Calls of ``LockSupport.park`` that wait for a lock, recorded by probes.
+
+    A thread parks for much else, such as for work of its pool. It waits for a lock if one of
+    ``java.util.concurrent`` called, to acquire itself; a ``Condition`` is none.
+
+    Args:
+        vm: the VM.
+        interval: the shortest wait, in seconds.
+        depth: frames of a stack at most.
+
+    Raises:
+        NotAvailable: the VM lets no probes into its classes.
+
+    JVM TI: RetransformClasses.
+    """
+
+    engine = "probes"
+    reason = ""
+
+    def __init__(self, vm: ProfiledVM, interval: float, depth: int) -> None:
+        self._trace = vm.trace(
+            *_PARKS, over=interval, limit=None, stack=min(depth, MOST_FRAMES), text=8
+        )
+        self._stacks = NamedStacks()
+        self._threads: dict[tuple[int, str], int] = {}
+        self._rows: list[tuple[int, int, int, int]] = []
+
+    def read(self) -> None:
+        """Take the records over that there are."""
+        for call in self._trace.read():
+            blocker = call.arguments[0] if call.arguments else None
+            if not isinstance(blocker, RecordedObject) or not _waits_for_lock(call, blocker):
+                continue
+            stack = self._stacks.add(blocker.class_name, (f"{call.name}:{call.line}", *call.stack))
+            key = (call.thread_id, call.thread)
+            thread = self._threads.setdefault(key, len(self._threads))
+            self._rows.append((call.time, thread, stack, call.duration))
+
+    def stop(self) -> None:
+        """Record no more; the rest can still be read."""
+        self.read()
+        self._trace.close()
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+    def tables(self) -> Tables:
+        """The samples that were read: the class of the lock is the innermost frame."""
+        columns = numpy.array(self._rows, numpy.int64).reshape(-1, 4).T
+        # Records have the monotonic clock.
+        since = time.time_ns() - time.monotonic_ns()
+        threads = list(self._threads)
+        return (
+            Samples(
+                columns[0] + since,
+                columns[1].astype(numpy.int32),
+                columns[2].astype(numpy.int32),
+                columns[3],
+                Kind.LOCK,
+                State.PARKED,
+            ),
+            *self._stacks.tables(),
+            Threads(
+                numpy.array([one[0] for one in threads], numpy.int64),
+                [one[1] for one in threads],
+                [""] * len(threads),
+                numpy.zeros(len(threads), numpy.bool_),
+            ),
+        )
+
+    def limits(self) -> dict[str, Any]:
+        """The fields that say what the samples lack."""
+        return {"lost": int(self._trace.dropped)}
+
+
+def _waits_for_lock(call: Call, blocker: RecordedObject) -> bool:
+    if blocker.class_name.endswith("$ConditionObject"):
+        return False
+    for frame in call.stack[:_NEAR]:
+        owner, _, method = frame.partition(":")[0].rpartition(".")
+        if not owner.startswith(_LOCKS):
+            return False
+        if method.startswith(_ACQUIRE):
+            return True
+    return False
+
+
+__all__ = ["ParkSource"]
