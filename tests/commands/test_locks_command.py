@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import jvmti
 from command_line import as_json, done
 from jvmti.commands.locks import _print as print_locks
 from jvmti.events.streams.waits import Waits
-from jvmti.model.threads.contention import LockUse
+from jvmti.model.threads.contention import LockUse, LockWatch
 
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
@@ -76,6 +77,22 @@ def test_a_lock_has_the_same_name_in_locks_and_events(contended: JavaProgram) ->
     words = ["events", contended.pid, "MonitorContendedEntered", "--filter", "class=*Cart"]
     shown = done(*words, "--count", 1)
     assert f"object=Contended$Cart@{cart['id']} " in shown
+
+
+def test_a_lock_that_many_wait_for_is_one_lock_from_the_first_sample_on(
+    java_program: JavaPrograms,
+) -> None:
+    program = java_program("Queued")
+    program.expect("ready")
+    with jvmti.attach(program.pid) as vm:
+        for _ in range(6):
+            # The waits of the first sample began before the VM reported any, so only the lock's
+            # address is known then.
+            found = LockWatch(vm).watch(0.8, interval=0.02)
+            [till] = [use for use in found if use.class_name == "Queued$Till"]
+            assert not till.key.startswith("0x")
+            assert {owner for owner, _ in till.owners} <= {f"customer-{n}" for n in range(6)}
+            assert till.total > 2 * till.longest > 0
 
 
 def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:

@@ -241,6 +241,11 @@ class LockWatch:
             if monitor and (thread.name in reported or not (first or before)):
                 continue  # the VM reports this one
             use.exact = use.exact and monitor
+            if before is not None and before.lock is not use and monitor:
+                # The same wait, or its end would have been reported: by now the lock has a name.
+                use.owners.update(before.lock.owners)
+                before.lock.owners.clear()
+                before.lock = use
             if before is not None and before.lock is use:
                 seen[key] = _Seen(use, before.place, before.since, now, before.before)
                 del self._seen[key]
