@@ -211,6 +211,20 @@ def test_a_class_that_is_loaded_later_is_changed(java_program: JavaPrograms) -> 
         assert program.ask("late 5") == "-1"
 
 
+def test_a_change_takes_a_limit_for_its_pauses(vm: jvmti.VM, shop: JavaProgram) -> None:
+    with pytest.raises(jvmti.errors.PauseTooLong, match="the limit is 1e-06 s"):
+        vm.change(f"{SHOP}.close", delay=1e-6, max_pause=1e-6)
+    with vm.change(f"{SHOP}.*", delay=1e-6, max_pause=1.0) as change:
+        assert all(0 < pause for pause in change.pauses)
+        assert len(change.pauses) >= 1
+    words = ["change", str(shop.pid), f"{SHOP}.close", "--delay", "1ms", "--max-pause", "1us"]
+    ended = subprocess.run(
+        [sys.executable, "-m", "jvmti", *words], capture_output=True, text=True, timeout=60
+    )
+    assert ended.returncode == 1
+    assert "would stop the program for about" in ended.stderr
+
+
 def test_the_command_changes_calls(shop: JavaProgram) -> None:
     command = subprocess.Popen(
         [

@@ -94,6 +94,7 @@ class Command:
                     every=given.every,
                     over=given.over,
                     times=given.times,
+                    max_pause=given.max_pause,
                     unloaded=given.unloaded or given.launched is not None,
                 )
             except LookupError as error:

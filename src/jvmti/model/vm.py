@@ -601,6 +601,7 @@ class VM:
         every: int = 1,
         over: float = 0.0,
         times: int | None = None,
+        max_pause: float | None = None,
         unloaded: bool = False,
     ) -> Change:
         """Let calls of methods return something else, throw, or take longer, for testing.
@@ -624,12 +625,14 @@ class VM:
             every: only each n-th such call.
             over: seconds that the call must have taken, for ``returns``.
             times: how many calls at most.
+            max_pause: as for `trace`.
             unloaded: a pattern may match no class that is loaded; they are changed when they are.
 
         Raises:
             BadProbe: a pattern, the condition or the change is invalid.
             LookupError: no loaded class has such a method, none whose type fits, or there is no
                 such exception.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -645,6 +648,7 @@ class VM:
             every=every,
             over=over,
             times=times,
+            max_pause=max_pause,
             unloaded=unloaded,
         )
 

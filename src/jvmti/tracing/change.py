@@ -135,6 +135,7 @@ class Change(ProbeSet):
         refused: classes that could not get any, with the reason.
         running: for methods of these classes, the number of threads in a call, which continues
             unchanged.
+        pauses: with ``max_pause=`` the seconds that each step has stopped the program.
     """
 
     def __init__(
@@ -149,6 +150,7 @@ class Change(ProbeSet):
         every: int,
         over: float,
         times: int | None,
+        max_pause: float | None,
         unloaded: bool,
     ) -> None:
         if not patterns:
@@ -193,7 +195,7 @@ class Change(ProbeSet):
             needed = f"can return {returns!r}" + ("" if needed is None else f", and {needed}")
         super().__init__(vm, probes, RecordShape.of(8), every=every, times=self._times)
         try:
-            self._arm(None)
+            self._arm(max_pause)
             if not unloaded:
                 self._check_patterns(patterns, of_probe, needed)
         except BaseException:

@@ -16,7 +16,7 @@ _CONDITION = "'n > 100 and order.customer.name == \"Ada\"'"
 
 
 def add_probing(parser: argparse.ArgumentParser, what: str, over: str, examples: str = "") -> None:
-    """Add ``--when``, ``--every``, ``--over``, ``--duration``, ``--unloaded`` and ``--json``.
+    """Add the options that all of them have, ``--when`` to ``--json``.
 
     Args:
         parser: of the verb.
@@ -39,11 +39,17 @@ def add_probing(parser: argparse.ArgumentParser, what: str, over: str, examples:
         action="store_true",
         help="wait for classes that are not loaded yet; implied when -- starts a program",
     )
+    parser.add_argument(
+        "--max-pause",
+        type=seconds,
+        metavar="TIME",
+        help="put probes into classes in steps that stop the program about this long at most",
+    )
     add_json(parser)
 
 
 def add_counting(parser: argparse.ArgumentParser, example: str) -> None:
-    """Add ``--by``, ``--watch``, ``--interval``, ``--top`` and ``--max-pause``.
+    """Add ``--by``, ``--watch``, ``--interval`` and ``--top``.
 
     Args:
         parser: of the verb.
@@ -67,12 +73,6 @@ def add_counting(parser: argparse.ArgumentParser, example: str) -> None:
     )
     parser.add_argument(
         "--top", type=count, default=_TOP, metavar="N", help=f"rows (default: {_TOP})"
-    )
-    parser.add_argument(
-        "--max-pause",
-        type=seconds,
-        metavar="TIME",
-        help="put probes into classes in steps that stop the program about this long at most",
     )
 
 
