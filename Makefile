@@ -116,11 +116,11 @@ install: $(VENV)/.installed
 	    $(BIN)/cmake --install $(BUILD) --prefix src >build/native.log; \
 	    echo "$(CURDIR)/$(BIN)/python" >src/jvmti/_native/python'
 
-## checked     the agent that looks after its locks; tests find it by JVMTI_AGENT_LIBRARY
+## checked     the agent that checks its locks, and whose memory runs out on request, for tests
 checked: install
 	@mkdir -p $(CHECKED)
 	@flock $(CHECKED)/.lock sh -ec ' \
-	    $(BIN)/cmake -G Ninja -S native -B $(CHECKED) -DJVMTI_CHECK_LOCKS=ON \
+	    $(BIN)/cmake -G Ninja -S native -B $(CHECKED) -DJVMTI_CHECK_LOCKS=ON -DJVMTI_FAIL_ALLOCATIONS=ON \
 	        -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DJVMTI_PRECOMPILE=ON \
 	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
 	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >$(CHECKED)/build.log 2>&1 && \

@@ -66,7 +66,7 @@ MUTATIONS = (
     Mutation("a call on a thread is not measured against its stack", "guards.cpp", "return call.refuse(JVMTI_ERROR_INVALID_OBJECT", "return !call.refuse(JVMTI_ERROR_INVALID_OBJECT", "tests/robustness/calls/test_nulls.py tests/conformance"),
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
     Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/wire/test_wrong_handles.py"),
-    Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/conformance tests/robustness/calls/test_nulls.py"),
+    Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/model/test_frames.py tests/robustness/calls/test_nulls.py"),
     Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
     Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/wire/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
@@ -146,7 +146,7 @@ MUTATIONS = (
     Mutation("the last change is not counted", "change.py", "due = -(-self.reached // self._every)", "due = self.reached // self._every", TRACING),
     Mutation("calls in a tree have no end", "calls.py", "while path and path[-1][0] < one.time:", "while False:", TRACING),
     Mutation("records are read twice", "memory.py", "self._read[lane] = until", "self._read[lane] = first", TRACING),
-    Mutation("columns of calls are in the order of their sites", "call_table.py", "back[order] = numpy.arange(len(order))", "back[:] = order", TRACING),
+    Mutation("columns of calls are in the order of their sites", "call_table.py", "back[order] = numpy.arange(len(order))", "back[:] = order", "tests/tracing/test_trace.py"),
     # ---- emulated capabilities
     Mutation("an event of a probe is its caller's", "probe_reports.cpp", "jint depth = kHelperFrames;", "jint depth = kHelperFrames + 1;", EMULATION),
     Mutation("a thread is halted where another is", "probe_events.cpp", "!jni->IsSameObject(one->thread, thread)", "jni->IsSameObject(one->thread, thread)", EMULATION),

@@ -199,6 +199,9 @@ def test_without_a_table_slots_are_read_by_their_type(java_program: JavaPrograms
         assert found[8, "java.lang.String"] == "/index.html"
         with pytest.raises(jvmti.errors.TypeMismatch):
             found[8, "int"]
+        for middle in (3, 5):  # of a long and of a double
+            with pytest.raises(jvmti.errors.InvalidSlot, match=f"begins at slot {middle}"):
+                found[middle, "int"]
         with pytest.raises(KeyError, match="compiled without its variables"):
             found["request"]
         with pytest.raises(KeyError, match=r'locals\[8, "int"\]'):

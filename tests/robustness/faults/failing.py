@@ -94,8 +94,10 @@ class Allocations:
 
 
 def library() -> Path:
+    """The agent whose allocations fail on request; it also checks its locks."""
     return agent_builds.build(
-        "failing",
+        "checked",
+        "-DJVMTI_CHECK_LOCKS=ON",
         "-DJVMTI_FAIL_ALLOCATIONS=ON",
         "-DCMAKE_BUILD_TYPE=None",
         "-DCMAKE_CXX_FLAGS=-O0",
