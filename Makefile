@@ -25,8 +25,8 @@ CHECKED := build/checked
 JAVA := .jvms
 WHEELS := wheelhouse
 
-# One more than there are processors, because many tests wait; four at most.
-WORKERS ?= $(shell n=$$(nproc); echo $$((n < 4 ? n + 1 : 4)))
+# Two more than there are processors, because many tests wait; four at most.
+WORKERS ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 2 : 4)))
 
 # The newest pip understands dependency groups; the one in a new environment may not.
 PIP := -m pip --disable-pip-version-check

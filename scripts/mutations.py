@@ -150,7 +150,7 @@ MUTATIONS = (
     # ---- emulated capabilities
     Mutation("an event of a probe is its caller's", "probe_reports.cpp", "jint depth = kHelperFrames;", "jint depth = kHelperFrames + 1;", EMULATION),
     Mutation("a thread is halted where another is", "probe_events.cpp", "!jni->IsSameObject(one->thread, thread)", "jni->IsSameObject(one->thread, thread)", EMULATION),
-    Mutation("a thread owns what another does", "monitors.py", "if usage is not None and usage.owner in owners", "if usage is not None and usage.owner is not None", "tests/emulation/test_monitors.py"),
+    Mutation("a monitor is that of the last frame that locked it", "thread_snapshots.py", "found[owned] = min(", "found[owned] = max(", "tests/emulation/test_monitors.py"),
     # ---- profiles
     Mutation("a sample weighs all that its thread has used", "cpu_signals.cpp", "  source.used = used;\n", "", PROFILING),
     Mutation("stacks of one depth are the same", "trace_table.cpp", "0xD6E8FEB86659FD93u + frame", "0xD6E8FEB86659FD93u + 0 * frame", PROFILING),

@@ -216,9 +216,9 @@ def test_a_killed_controller_leaves_nothing(
     vm: jvmti.VM, program: JavaProgram, engine: str
 ) -> None:
     opened(vm, engine).stop()
-    work = threading.Thread(target=program.ask, args=["mixed 6", 60])
+    work = threading.Thread(target=program.ask, args=["mixed 3", 60])
     work.start()
-    for kill in range(10):
+    for kill in range(5):
         controller = subprocess.Popen(
             [sys.executable, "-c", KILLED, str(program.pid), engine],
             stdout=subprocess.PIPE,
@@ -226,7 +226,7 @@ def test_a_killed_controller_leaves_nothing(
         )
         assert controller.stdout is not None
         assert controller.stdout.readline() == "profiling\n"
-        time.sleep(0.02 * kill)
+        time.sleep(0.04 * kill)
         assert signal_sources(program.pid) > 5
         controller.send_signal(signal.SIGKILL)
         controller.wait()
