@@ -35,6 +35,7 @@ enum class Guards : int {
   kAgent = 1,   // the lists of the agent
   kSession,     // of a session: its channels, environments, what it must undo
   kLists,       // small books that are complete in themselves: handles, places of stops, loans
+  kMoves,       // where instructions are that probes have moved
   kStream,      // of a stream: what has been numbered
   kSharedLane,  // of a stream: the lane of the many
   kReferences,  // the list of the agent's own global references: nothing happens inside of it

@@ -68,6 +68,17 @@ bool Instrumenter::note_moves(uint32_t method) {
   return true;
 }
 
+// The earlier moves of a method; for methods in rising order.
+bool Instrumenter::find_earlier(uint32_t method) {
+  earlier_here_.clear();
+  size_t count = earlier == nullptr ? 0 : earlier->size();
+  while (next_earlier_ < count && (*earlier)[next_earlier_].method < method) ++next_earlier_;
+  for (; next_earlier_ < count && (*earlier)[next_earlier_].method == method; ++next_earlier_) {
+    if (!earlier_here_.push((*earlier)[next_earlier_].move)) return false;
+  }
+  return true;
+}
+
 Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
   uint32_t count = bytes.u2();
   body_.u2(count);
@@ -101,6 +112,8 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       }
       uint32_t start = body_.size();
       body_.copy(attribute, 6);
+      if (!find_earlier(i)) return Status::kOutOfMemory;
+      method_.moved_before(earlier_here_);
       Woven woven = method_.weave(class_, method, contents, of_method_, first_site, body_);
       if (woven == Woven::kOutOfMemory || body_.failed) return Status::kOutOfMemory;
       if (pool_.is_full()) return Status::kTooLarge;
@@ -128,6 +141,7 @@ Status Instrumenter::instrument(const Plan& plan, const uint8_t* file, uint64_t 
   omitted_.clear();
   changed_.clear();
   moved_.clear();
+  next_earlier_ = 0;
   shapes_.clear();
   body_.clear();
   result_.clear();

@@ -19,8 +19,10 @@ class Instrumenter {
     uint32_t method;  // its position in the class file
     Moves::Move move;
   };
-  // Those of each method together.
+  // Those of each method together, and the methods in rising order.
   const Vector<Moved>& moved() const { return moved_; }
+  // What was done to the class file before, in the same order; indices are those before that.
+  const Vector<Moved>* earlier = nullptr;
 
   bool is_changed = false;
   Output& result() { return result_; }
@@ -41,6 +43,7 @@ class Instrumenter {
   bool is_annotated(const char* patterns, Bytes attributes) const;
   Status methods(Bytes& bytes, uint32_t first_site);
   bool note_moves(uint32_t method);
+  bool find_earlier(uint32_t method);
 
   ConstantPool pool_;
   Vector<layouts::InsertedProbe> inserted_probes_;
@@ -48,6 +51,8 @@ class Instrumenter {
   Vector<layouts::OmittedProbe> omitted_;
   Vector<MethodInfo> changed_;
   Vector<Moved> moved_;
+  Vector<Moves::Move> earlier_here_;
+  size_t next_earlier_ = 0;
   Vector<const Probe*> of_class_;
   Vector<const Probe*> of_method_;
   Output body_;

@@ -55,6 +55,8 @@ class Method {
   // written is to be thrown away.
   Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
               const Vector<const Probe*>& probes, uint32_t first_site, Output& out);
+  // What was done to the next method before.
+  void moved_before(const Vector<Moves::Move>& moves) { earlier_ = &moves; }
   // Where the instructions of the method woven last have gone.
   const Moves& moves() const { return moves_; }
 
@@ -172,6 +174,10 @@ class Method {
   bool unwind();
   Woven patch();
   bool write_distances();
+  // The index that an instruction had before anything was done to the method.
+  uint32_t index_before(uint32_t at) const {
+    return Moves::before(earlier_->begin(), earlier_->size(), at);
+  }
   uint32_t pc() const { return out_->size() - start_; }
 
   // sites.cpp: which probes are where
@@ -268,7 +274,8 @@ class Method {
     return slot;
   }
   void omit(const Probe& probe, uint32_t at, LeftOut why) {
-    if (!omitted_.push({probe.number, method_->number, at, static_cast<uint32_t>(why)}))
+    if (!omitted_.push(
+            {probe.number, method_->number, index_before(at), static_cast<uint32_t>(why)}))
       out_->failed = true;
   }
 
@@ -314,6 +321,7 @@ class Method {
   uint32_t pending_ = 0;  // objects made and not initialized, without frames
 
   Moves moves_;
+  const Vector<Moves::Move>* earlier_ = nullptr;
   Vector<uint8_t> marks_;
   Vector<uint16_t> busy_;       // the first instruction, and those that are more than a copy
   Vector<uint16_t> handled_;    // those that are not copied together with their neighbours

@@ -55,6 +55,17 @@ class Moves {
     if (low + 1 == count) return one.at;
     return place < one.place ? one.at : one.at + (place - one.place);
   }
+  // The instruction itself; -1 for what was put between.
+  static int64_t original(const Move* moves, size_t count, uint32_t place) {
+    uint32_t at = before(moves, count, place);
+    if (count == 0) return at;
+    size_t low = 0;
+    for (size_t high = count; high - low > 1;) {
+      size_t middle = (low + high) / 2;
+      (moves[middle].target <= place ? low : high) = middle;
+    }
+    return place < moves[low].place ? -1 : int64_t{at};
+  }
 
  private:
   bool holds(size_t index, uint32_t at) const {

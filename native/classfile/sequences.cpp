@@ -213,7 +213,8 @@ bool Method::emit(const Probe& probe, const Place& place) {
     store(probe.result, place.value);
   }
   end_shape(place);
-  return keep(inserted_probes_, {probe.number, method_->number, place.at, line_, shape}) &&
+  return keep(inserted_probes_,
+              {probe.number, method_->number, index_before(place.at), line_, shape}) &&
          !pool_.is_full();
 }
 

@@ -108,8 +108,9 @@ bool Method::before(uint32_t at, uint8_t op) {
     if (!select(Site::kLine, &selected_, here) || !run(selected_, place)) return false;
   }
   if (is_wanted(Site::kIndex)) {
+    int64_t index = Moves::original(earlier_->begin(), earlier_->size(), at);
     auto here = [&](const Probe& probe) {
-      return probe.at < 0 || static_cast<uint32_t>(probe.at) == at;
+      return index >= 0 && (probe.at < 0 || probe.at == index);
     };
     if (!select(Site::kIndex, &selected_, here) || !run(selected_, place)) return false;
   }

@@ -209,7 +209,8 @@ bool Method::stop(const Probe& probe, const Place& place) {
     shapes_.copy(one.cast.data, one.cast.size);
   }
   shapes_.u1(0);
-  return keep(inserted_probes_, {probe.number, method_->number, place.at, line_, shape}) &&
+  return keep(inserted_probes_,
+              {probe.number, method_->number, index_before(place.at), line_, shape}) &&
          !pool_.is_full();
 }
 

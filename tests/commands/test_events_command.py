@@ -206,6 +206,34 @@ def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaProg
     assert re.search(r"without Exception: .*jvmti agent-options --reserve", done.stderr)
 
 
+def test_events_that_are_emulated_come_from_a_running_jvm_too(java_program: JavaPrograms) -> None:
+    program = java_program("Stopping", jvm_args=["-XX:+StartAttachListener"])
+    program.expect("ready")
+    classes = ["--filter", "class=Stopping"]
+    started = subprocess.Popen(
+        [*COMMAND, str(program.pid), "MethodEntry", "--emulate", *classes, "--count", "6"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while started.poll() is None and time.monotonic() < until:
+        program.ask("start t other 1")
+        assert program.ask("join t") == "5"
+    lines, errors = started.communicate(timeout=60)
+    assert started.returncode == 0, errors
+    assert "emulated by probes: MethodEntry" in errors
+    called = re.findall(r"MethodEntry Stopping\.(\w+)\(", lines)
+    assert len(called) == 6
+    # In the order of the calls of one thread; it may have begun in the middle of them.
+    work = ["perform", "another", "add"]
+    begun = work.index(called[0])
+    assert called == [work[(begun + number) % 3] for number in range(6)]
+    # The probes are gone.
+    assert program.ask("start t other 2") == "started"
+    assert program.ask("join t") == "12"
+
+
 def test_a_misspelt_event_suggests_similar_ones() -> None:
     done = events("1", "Exeption", code=2)
     assert "there is no event 'Exeption'; did you mean Exception" in done.stderr

@@ -16,7 +16,7 @@ import jvms
 import jvmti
 import programs
 from conformance.conftest import NO_SIGNAL
-from conformance.evidence import REPORT, Evidence
+from conformance.evidence import EVENT, REPORT, Evidence
 from emulation import late
 
 
@@ -61,4 +61,6 @@ def evidence(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> Iterator[Evidence
     yield claims
     report = request.node.stash.get(REPORT, None)
     if report is not None and report.passed and not hasattr(report, "wasxfail"):
-        late.SHOWN.setdefault(jvm.name, set()).update(function for function, _ in claims.claims)
+        late.SHOWN.setdefault(jvm.name, set()).update(
+            name.removeprefix(EVENT) for name, _ in claims.claims
+        )

@@ -47,6 +47,11 @@ def differences() -> set[str]:
     return lacking() | {name for one in DECLARED for name in one.differs}
 
 
+def said_of(function: str) -> str:
+    """What the page says of a function, or an event."""
+    return "; ".join(one.differs[function] for one in DECLARED if function in one.differs)
+
+
 def differing(
     test: Callable[..., Any],
     *functions: str,

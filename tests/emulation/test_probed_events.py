@@ -9,13 +9,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import jvms
 import jvmti
 import programs
 from conformance.evidence import Evidence
+from emulation import late
 from emulation.test_events import code, program, vm
 from events.conftest import NO_INFLATION, NO_SIGNAL, WARM
 from events.seen import Code
+from events.test_exceptions import of_class
 from jvmti.target.agent_library import library_for_executable
 
 COMMANDS = ("calculate 7", "descend 3", "nested 4", "fail oops", "write", "read", "returned aLong")
@@ -132,8 +136,11 @@ def test_single_steps_are_sent_where_lines_begin(
 
 
 def test_locations_are_those_without_probes(
-    program: programs.JavaProgram, vm: jvmti.VM, code: Code
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
 ) -> None:
+    evidence.proves("get_line_number_table", "get_local_variable_table", "get_method_location")
+    evidence.proves("get_stack_trace", "get_frame_count", "get_frame_location")
+    evidence.proves("get_all_stack_traces", "get_thread_list_stack_traces")
     env, method = vm.env, code["straight"]
     lines, variables = env.get_line_number_table(method), env.get_local_variable_table(method)
     end = env.get_method_location(method)
@@ -151,6 +158,10 @@ def test_locations_are_those_without_probes(
         place = env.get_frame_location(event.thread, 0)
         assert (place.method, place.location) == (stack[0].method, stack[0].location)
         assert env.get_frame_count(event.thread) == len(env.get_stack_trace(None, 0, 100))
+        [own] = env.get_thread_list_stack_traces([event.thread], 2)
+        assert own.frame_buffer == stack
+        every = {one.thread: one.frame_buffer for one in env.get_all_stack_traces(2)}
+        assert every[event.thread] == stack
         caller: Any = stack[1].method
         stacks.append((event.location, stack[0].location, caller.name))
 
@@ -161,6 +172,99 @@ def test_locations_are_those_without_probes(
     for one in lines:
         env.clear_breakpoint(method, one.start_location)
     assert env.get_bytecodes(method) == bytecodes
+
+
+def test_frame_pops_that_are_cleared_are_not_reported(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm, evidence: Evidence
+) -> None:
+    if jvm.feature < 25:
+        pytest.skip("this release has no ClearAllFramePops")
+    evidence.proves("clear_all_frame_pops")
+    env = vm.env
+    popped: list[str] = []
+    clears = [True]
+
+    def ask(event: Any) -> None:
+        env.notify_frame_pop(None, 0)
+        if clears.pop():
+            env.clear_all_frame_pops(None)
+
+    env.set_breakpoint(code["inner"], 0)
+    with (
+        env.on("Breakpoint", ask),
+        env.on("FramePop", lambda event: popped.append(event.method.name)),
+    ):
+        assert program.ask("nested 4") == "11"
+        assert popped == []
+        clears.append(False)
+        assert program.ask("nested 4") == "11"
+    assert popped == ["inner"]
+
+
+def test_exceptions_are_seen_where_they_are_made_and_where_they_are_caught(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
+) -> None:
+    evidence.shows("Exception", "ExceptionCatch")
+    thrown, caught = of_class(vm, "Events$Failure"), of_class(vm, "Events$Failure")
+    with vm.env.on("Exception", thrown), vm.env.on("ExceptionCatch", caught):
+        message, line = program.ask("fail oops").split()
+    assert message == "oops"
+    made = thrown.only
+    assert (made.thread, made.method) == (vm.threads["main"], code["throwing"])
+    assert code.line_of("throwing", made.location) == int(line)
+    assert (made.catch_method, made.catch_location) == (None, 0)
+    assert caught.only.exception == made.exception
+    assert (caught.only.thread, caught.only.method) == (vm.threads["main"], code["catching"])
+    assert code.line_of("catching", caught.only.location) > code.line_of("catching", 0)
+
+
+def test_an_exception_into_the_handlers_own_thread_comes_in_a_call_of_the_handler(
+    program: programs.JavaProgram,
+) -> None:
+    """The page says so: emulated functions call JNI, where a thread receives such an exception."""
+    assert "stop_thread" in late.said_of("get_all_stack_traces")
+    with jvmti.attach(program.pid, capabilities="all", timeout=30, emulate=True) as vm:
+        vm.timeout = 60
+        jni = vm.jni
+        failure = jni.find_class("java/lang/ArithmeticException")
+        make = jni.get_method_id(failure, "<init>", "(Ljava/lang/String;)V")
+
+        def stop(event: Any) -> None:
+            thrown = jni.new_object(failure, make, [jni.new_string("from a handler")])
+            vm.env.stop_thread(event.thread, thrown)
+            vm.env.get_all_stack_traces(1)
+            jni.get_version()
+
+        vm.env.set_breakpoint(Code(vm, "Events")["inner"], 0)
+        with vm.env.on("Breakpoint", stop):
+            answer = program.ask("thread runner nested 4")
+        errors = [str(one.error) for one in vm.handler_errors]
+    assert (answer, len(errors)) in (
+        ("11", 1),
+        ("error java.lang.ArithmeticException: from a handler", 0),
+    )
+    assert all("from a handler" in one for one in errors)
+
+
+def test_classes_of_one_name_have_their_own_locations(
+    java_program: programs.JavaPrograms,
+) -> None:
+    target = java_program("Stopping", jvm_args=[NO_SIGNAL])
+    target.expect("ready", timeout=60)
+    target.ask("load 2")
+    with jvmti.attach(target.pid, capabilities="all", timeout=30, emulate=True) as vm:
+        env = vm.env
+        methods = [one.methods["answer"] for one in vm.classes("Stopping$Loaded")]
+        assert len(methods) == 2
+        before = [env.get_line_number_table(one) for one in methods]
+        for method in methods:
+            env.set_breakpoint(method, 0)
+            assert [env.get_line_number_table(one) for one in methods] == before
+        env.clear_breakpoint(methods[0], 0)
+        assert [env.get_line_number_table(one) for one in methods] == before
+        with vm.trace("Stopping$Loaded.answer"):
+            assert [env.get_line_number_table(one) for one in methods] == before
+        assert [env.get_line_number_table(one) for one in methods] == before
 
 
 def test_a_killed_controller_lets_the_thread_go_and_the_classes_are_as_before(

@@ -364,3 +364,29 @@ def test_nothing_of_steps_stays_in_the_classes(vm: jvmti.VM, program: JavaProgra
         assert bytes(gate.class_file) != before[1]
     program.ask("join t")
     assert [bytes(one.class_file) for one in classes] == before
+
+
+# ---- several sets of probes in one method -----------------------------------------------------
+
+
+def test_an_index_is_that_of_the_class_file_whatever_probes_the_method_has(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    add = stopping.method(vm, "add")
+    starts = {one.line_number: one.start_location for one in add.lines}
+    index = starts[LINE["sum"]]
+    with (
+        vm.trace("Stopping.add"),
+        vm.breakpoint("Stopping", "add", line=LINE["twice"]) as before,
+        add.breakpoint(location=index) as stops,
+        vm.trace("java.lang.String.length"),
+    ):
+        program.ask("start t other 1")
+        stop = taken(before)
+        assert stop.line == LINE["twice"]
+        assert before.next(0.3) is None
+        stop = taken(stops)
+        assert (stop.line, stop.locals["twice"]) == (LINE["sum"], 0)
+        with pytest.raises(jvmti.errors.Error, match="no instruction at"):
+            add.breakpoint(location=index + 3)
+    assert program.ask("join t") == "5"

@@ -578,6 +578,24 @@ def test_threads_and_callers_are_chosen_in_the_agent(vm: jvmti.VM, program: Java
         point.cancel()
 
 
+def test_a_stop_keeps_its_variables_while_its_class_is_changed(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.breakpoint("Stopping", "add", line=LINE["sum"]) as stops:
+        program.ask("start t other 1")
+        stop = taken(stops)
+        frame = stop.frame
+        with vm.trace("Stopping.*"):
+            assert stop.locals["twice"] == 0
+            assert frame.locals["twice"] == 0
+            frame.locals["twice"] = 30
+            caller = stop.frames[1]
+            assert (caller.method.name, caller.line) == ("another", LINE["another"])
+        assert (stop.line, stop.locals["twice"]) == (LINE["sum"], 30)
+        assert frame.locals["twice"] == 30
+    assert program.ask("join t") == "35"
+
+
 # ---- steps ----------------------------------------------------------------------------------
 
 

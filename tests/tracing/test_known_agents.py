@@ -1,4 +1,4 @@
-"""Probes beside agents that many programs run with: JaCoCo's and OpenTelemetry's."""
+"""Probes beside agents that many programs run with: JaCoCo's, OpenTelemetry's and Byteman."""
 
 from __future__ import annotations
 
@@ -30,6 +30,16 @@ pytestmark = pytest.mark.slow
 JARS = jvms.ROOT / "build" / "jars"
 JACOCO = "org.jacoco:org.jacoco.agent:0.8.13"
 OPENTELEMETRY = "io.opentelemetry.javaagent:opentelemetry-javaagent:2.16.0"
+BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
+RULE = """\
+RULE counts
+CLASS Traced$Order
+METHOD add
+AT ENTRY
+IF true
+DO System.err.println("byteman has seen it")
+ENDRULE
+"""
 REQUESTS = ("add 3", "everything", "longer 7", "complain", "late 4", "threads 2", "price 2")
 
 
@@ -169,3 +179,40 @@ def test_opentelemetry_comes_while_probes_are_there(
         assert b"JvmtiProbes" not in bytes(connection.class_file)
     assert program.ask("after") == "200 page"
     assert spans(program, 2) == ["during", "after"]
+
+
+@pytest.fixture(scope="module")
+def byteman() -> Path:
+    (jar,) = verify_jars.fetched([BYTEMAN], JARS)
+    return jar
+
+
+@pytest.mark.parametrize("first", ["byteman", "probes"])
+def test_rules_of_byteman_and_probes_work_on_one_method(
+    first: str, java_program: JavaPrograms, byteman: Path, tmp_path: Path
+) -> None:
+    rules = tmp_path / "rules.btm"
+    rules.write_text(RULE)
+    options = f"script:{rules}"
+    before = [f"-javaagent:{byteman}={options}"] if first == "byteman" else []
+    program = java_program("Traced", jvm_args=before)
+    program.expect("ready")
+    program.ask("add 1")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        cls = vm.find_class("Traced$Order")
+        with vm.trace("Traced$Order.add") as trace:
+            if first == "probes":
+                load = f"{byteman}={options}"
+                answer = command(
+                    inspect(program.pid), "load", "instrument", "false", load, timeout=60
+                )
+                assert answer.strip().endswith("0"), answer
+            program.ask("add 1")
+            assert [one.method for one in calls_of(trace, 1)] == ["add"]
+            with vm.breakpoint("Traced$Order", "add", do=lambda stop: None) as stops:
+                program.ask("add 1")
+            assert stops.hits == 1
+        assert b"byteman" in bytes(cls.class_file)
+        assert b"JvmtiProbes" not in bytes(cls.class_file)
+    program.ask("add 1")
+    assert program.stderr.count("byteman has seen it\n") == (4 if first == "byteman" else 3)

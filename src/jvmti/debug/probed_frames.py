@@ -48,6 +48,11 @@ _STACKS = (
     "get_line_number_table",
     "get_method_location",
 )
+_OF_SEVERAL = ("get_all_stack_traces", "get_thread_list_stack_traces")
+_RECEIVES = (
+    "calls JNI, where a thread may receive the exception that a handler has thrown into it with "
+    "stop_thread"
+)
 _LEAVES = (
     "OPAQUE_FRAME, unless the frame is the one of an event that a probe reports, before its method "
     "returns or throws; and if the method has a `synchronized` block, or is a constructor whose "
@@ -71,7 +76,7 @@ class ProbedFrameEngine:
             differs=dict.fromkeys(_RETURNS, _LEAVES),
         ),
         *(
-            Emulated(one, _STACKS)
+            Emulated(one, _STACKS, differs=dict.fromkeys(_OF_SEVERAL, _RECEIVES))
             for one in Capabilities.of(
                 "can_generate_breakpoint_events",
                 "can_generate_method_entry_events",

@@ -17,7 +17,7 @@ from jvmti.debug.event_probes import EventProbes, event_probe
 from jvmti.debug.stepping import How
 from jvmti.debug.stop_probes import exactly
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import AbsentInformation, Error
+from jvmti.interface.errors import AbsentInformation, ClassNotPrepared, Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
 
@@ -215,7 +215,11 @@ def _declared(cls: Class, name: str, descriptor: str) -> list[Method]:
     for it."""
     at: Class | None = cls
     while at is not None:
-        for one in at.methods:
+        try:
+            methods = at.methods
+        except ClassNotPrepared:  # so nothing of it can run yet
+            return []
+        for one in methods:
             if one.name == name and one.signature == descriptor:
                 return [] if one.modifiers & _NO_CODE else [one]
         at = at.superclass

@@ -7,17 +7,8 @@ namespace jvmti {
 
 namespace {
 
-constexpr size_t kMoveHead = 3;
-constexpr size_t kMoveSize = sizeof(classfile::Moves::Move) / sizeof(uint32_t);
-
 Mutex halted_mutex{Guards::kLists};
 Halted* all_halted = nullptr;
-
-uint64_t hash_of(uint64_t hash, const void* text, size_t size) {
-  const uint8_t* bytes = static_cast<const uint8_t*>(text);
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
-  return hash == 0 ? 1 : hash;
-}
 
 char letter_of_result(classfile::Text descriptor) {
   uint32_t at = descriptor.size;
@@ -27,15 +18,6 @@ char letter_of_result(classfile::Text descriptor) {
 }
 
 }  // namespace
-
-uint64_t hash_of_class(const char* name, size_t size) {
-  return hash_of(0xCBF29CE484222325u, name, size);
-}
-
-uint64_t hash_of_method(uint64_t klass, const void* name, size_t name_size, const void* descriptor,
-                        size_t size) {
-  return hash_of(hash_of(hash_of(klass, ".", 1), name, name_size), descriptor, size);
-}
 
 // ---- threads that wait --------------------------------------------------------------------------
 
@@ -125,68 +107,21 @@ bool ProbeEvents::is_as_before(uint32_t first_site, const classfile::Instrumente
   return true;
 }
 
-bool ProbeEvents::note(uint64_t name, bool is_new, const classfile::Instrumenter& woven) {
+bool ProbeEvents::note(uint64_t klass, bool is_new, const classfile::Instrumenter& woven) {
+  if (!is_new) return true;
   size_t before = sites_.size();
-  if (classes_.find(name) == 0 && !classes_.insert(name, 1)) return false;
-  uint32_t turn = classes_.find(name);
+  uint32_t first = static_cast<uint32_t>(before) + 1;
   bool noted = true;
-  if (is_new) {
-    uint32_t first = static_cast<uint32_t>(before) + 1;
-    if (first_sites_.find(name) != 0) {
-      first_sites_.replace(name, first);
-    } else {
-      noted = first_sites_.insert(name, first);
-    }
-    for (const layouts::InsertedProbe& one : woven.inserted_probes()) {
-      noted = noted && sites_.push(site_of(one, woven));
-    }
+  if (first_sites_.find(klass) != 0) {
+    first_sites_.replace(klass, first);
+  } else {
+    noted = first_sites_.insert(klass, first);
   }
-  const auto& moved = woven.moved();
-  for (size_t at = 0; noted && at < moved.size();) {
-    size_t end = at;
-    while (end < moved.size() && moved[end].method == moved[at].method) ++end;
-    uint32_t count = static_cast<uint32_t>(end - at);
-    const classfile::MethodInfo* method = woven.method(moved[at].method);
-    if (method == nullptr) {
-      at = end;
-      continue;
-    }
-    uint64_t key = hash_of_method(name, method->name.data, method->name.size,
-                                  method->descriptor.data, method->descriptor.size);
-    uint32_t known = methods_.find(key);
-    if (known == 0 || moves_[known - 1] < count) {
-      size_t needed = moves_.size() + kMoveHead + count * kMoveSize;
-      if (needed > 0xFFFFFFF0u || (needed > moves_.capacity() && !moves_.reserve(needed * 2))) {
-        noted = false;
-        break;
-      }
-      uint32_t place = static_cast<uint32_t>(moves_.size()) + 1;
-      moves_.grow(needed);
-      moves_[place - 1] = count;
-      if (known == 0 && !methods_.insert(key, place)) noted = false;
-      if (known != 0) methods_.replace(key, place);
-      known = place;
-    }
-    if (!noted) break;
-    uint32_t* head = &moves_[known - 1];
-    head[1] = count;
-    head[2] = turn;
-    for (size_t i = at; i < end; ++i) {
-      std::memcpy(head + kMoveHead + (i - at) * kMoveSize, &moved[i].move, sizeof moved[i].move);
-    }
-    at = end;
+  for (const layouts::InsertedProbe& one : woven.inserted_probes()) {
+    noted = noted && sites_.push(site_of(one, woven));
   }
   if (!noted) sites_.shrink(before);
   return noted;
-}
-
-jlocation ProbeEvents::before(uint64_t class_name, uint64_t method, jlocation location) const {
-  uint32_t known = methods_.find(method);
-  if (known == 0 || location < 0) return location;
-  const uint32_t* head = moves_.begin() + known - 1;
-  if (head[2] != classes_.find(class_name)) return location;  // without probes by now
-  const auto* moves = reinterpret_cast<const classfile::Moves::Move*>(head + kMoveHead);
-  return classfile::Moves::before(moves, head[1], static_cast<uint32_t>(location));
 }
 
 // ---- who gets what ------------------------------------------------------------------------------

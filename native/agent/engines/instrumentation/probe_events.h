@@ -48,11 +48,6 @@ jint frames_of_probe(jvmtiEnv* env, JNIEnv* jni, jthread thread);
 // How deep the frame is that makes the exception of this probe, below its constructors.
 jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni);
 
-// By its internal name.
-uint64_t hash_of_class(const char* name, size_t size);
-uint64_t hash_of_method(uint64_t klass, const void* name, size_t name_size, const void* descriptor,
-                        size_t size);
-
 // Of one set, under its lock.
 class ProbeEvents : NoCopy {
  public:
@@ -88,28 +83,21 @@ class ProbeEvents : NoCopy {
   }
   const classfile::Plan* plan() const { return plan_; }
 
-  // A class is about to be woven anew, or to lose its probes.
-  void begin_class(uint64_t name) {
-    uint32_t known = classes_.find(name);
-    if (known != 0) classes_.replace(name, known + 1);
-  }
   // The number of the first site that a class had when it was woven last; else `fresh`.
-  uint32_t first_site(uint64_t name, uint32_t fresh) const {
-    uint32_t known = first_sites_.find(name);
+  uint32_t first_site(uint64_t klass, uint32_t fresh) const {
+    uint32_t known = first_sites_.find(klass);
     return known == 0 ? fresh : known - 1;
   }
   // Whether a class has been woven just as before.
   bool is_as_before(uint32_t first_site, const classfile::Instrumenter& woven) const;
   // Notes what has been woven; false without memory.
-  bool note(uint64_t name, bool is_new, const classfile::Instrumenter& woven);
+  bool note(uint64_t klass, bool is_new, const classfile::Instrumenter& woven);
   void forget_from(uint32_t site) { sites_.shrink(site); }
   bool site(uint32_t number, Site* found) const {
     if (number >= sites_.size()) return false;
     *found = sites_[number];
     return true;
   }
-  // Where an instruction of a woven method was before.
-  jlocation before(uint64_t class_name, uint64_t method, jlocation location) const;
 
   jvmtiError enable(JNIEnv* jni, uint32_t environment, bool on, int event, jthread thread);
   void forget_environment(JNIEnv* jni, uint32_t environment);
@@ -144,11 +132,7 @@ class ProbeEvents : NoCopy {
   Vector<Enabled> enabled_;
   Vector<Field> fields_;
   Vector<AwaitedPop> pops_;
-  Index first_sites_;  // of classes, from 1, by the hashes of their names
-  Index classes_;      // how often a class has been woven, from 1, by the hash of its name
-  Index methods_;      // where among the moves those of a method are, from 1
-  Vector<uint32_t>
-      moves_;  // of each: how many fit, how many there are, its class's count, and they
+  Index first_sites_;  // of classes, from 1, by their hashes
 };
 
 }  // namespace jvmti

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "agent/core/session.h"
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/instrumentation/step_gate.h"
 #include "agent/events/events.h"
@@ -277,7 +278,7 @@ void ProbeSet::report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_
     it.location = place.is_end ? kAtEnd - place.location : place.location;
     if (found && place.event == JVMTI_EVENT_EXCEPTION) {
       it.location = frame.location;
-      set->locate(jni, frame.method, &it.location, 1);
+      locate_before(env, jni, frame.method, &it.location, 1);
     }
     if (field.klass != nullptr) it.klass = static_cast<jclass>(jni->NewLocalRef(field.klass));
   }
@@ -383,30 +384,6 @@ jvmtiError ProbeSet::await_pop(JNIEnv* jni, uint32_t environment, jthread thread
   jvmtiError error = events_->await_pop(jni, {environment, thread, from_bottom});
   serve_receivers();
   return error;
-}
-
-void ProbeSet::locate(JNIEnv* jni, jmethodID method, jlocation* locations, size_t count) {
-  jvmtiEnv* env = agent.env;
-  Deallocated<char> name(env);
-  Deallocated<char> descriptor(env);
-  Deallocated<char> signature(env);
-  LocalRef<jclass> klass(jni);
-  jboolean is_obsolete = JNI_FALSE;
-  if (env->IsMethodObsolete(method, &is_obsolete) != JVMTI_ERROR_NONE || is_obsolete ||
-      env->GetMethodName(method, name.out(), descriptor.out(), nullptr) != JVMTI_ERROR_NONE ||
-      env->GetMethodDeclaringClass(method, klass.out()) != JVMTI_ERROR_NONE ||
-      env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
-    return;
-  }
-  size_t length = std::strlen(signature);
-  if (length < 3) return;
-  uint64_t of_class = hash_of_class(signature + 1, length - 2);
-  uint64_t of_method =
-      hash_of_method(of_class, name, std::strlen(name), descriptor, std::strlen(descriptor));
-  Locked locked(mutex_);
-  for (size_t i = 0; i < count; ++i) {
-    locations[i] = events_->before(of_class, of_method, locations[i]);
-  }
 }
 
 }  // namespace jvmti

@@ -1,6 +1,7 @@
 // What a session asks of a set of probes that reports events.
 
 #include "agent/core/session.h"
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/events/events.h"
 #include "generated/overrides.h"
@@ -107,7 +108,7 @@ jvmtiError LocateBeforeProbes(Call& call, const In<jint>& number, const In<kinds
   jvmtiError error = allocate_list(wanted, before);
   if (error != JVMTI_ERROR_NONE) return error;
   if (wanted != 0) std::memcpy(*before, locations.items(), wanted * sizeof(jlong));
-  set->locate(call.jni, method.c(), *before, wanted);
+  locate_before(agent.env, call.jni, method.c(), *before, wanted);
   *count = locations.count();
   return JVMTI_ERROR_NONE;
 }

@@ -87,8 +87,6 @@ class ProbeSet {
     return enable(jni, environment, on, JVMTI_EVENT_SINGLE_STEP, thread);
   }
   bool reports_events() const { return events_ != nullptr; }
-  // Where instructions of a method were before it got the set's probes.
-  void locate(JNIEnv* jni, jmethodID method, jlocation* locations, size_t count);
 
   // Of the helper class: whether a step of a condition holds for what is behind an object.
   static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
@@ -117,9 +115,9 @@ class ProbeSet {
   // `leaves`: the thread returns from there early.
   static void report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site, bool leaves);
   const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
-  void hook(jvmtiEnv* env, const char* name, const uint8_t* data, jint size, jint* new_size,
-            unsigned char** new_data);
-  bool note(const char* name, bool is_new);
+  void hook(jvmtiEnv* env, jobject loader, const char* name, const uint8_t* data, jint size,
+            jint* new_size, unsigned char** new_data);
+  bool note(uint64_t klass, const char* name, bool is_new);
   static void JNICALL class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
                                            const char* name, jobject, jint size,
                                            const unsigned char* data, jint* new_size,

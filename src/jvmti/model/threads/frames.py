@@ -287,9 +287,21 @@ class Frame:
                 place = env.get_frame_location(thread, depth)
         except (NoMoreFrames, ThreadNotAlive):
             raise self._gone() from None
-        if (place.method, place.location) != (self.method, self.location):
+        if place.location != self.location or not self._is_of(place.method, env):
             raise self._gone()
         return depth
+
+    def _is_of(self, method: Any, env: Env) -> bool:
+        """Whether it is a call of a method, perhaps of a version from before its class changed."""
+        if method == self.method:
+            return True
+        its = (self.method.name, self.method.signature, self.method.declaring_class)
+        if (method.name, method.signature, method.declaring_class) != its:
+            return False
+        if not env.is_method_obsolete(method):
+            return False
+        self.method = method  # whose variables are where they were
+        return True
 
     def _gone(self) -> FrameGone:
         return FrameGone(

@@ -621,7 +621,8 @@ class Threads(display.Tabular):
         JVM TI: GetAllStackTraces, GetThreadInfo.
         """
         vm = self._vm
-        traces = vm.env.map.get_all_stack_traces(most_frames).check().value.items
+        # Not in an environment of the program, where this may be emulated.
+        traces = vm.lookup_env.map.get_all_stack_traces(most_frames).check().value.items
         ours = self._service_rows(traces["thread"])
         found = self._snapshots(traces, ~ours, False, most_frames)
         if virtual:

@@ -95,6 +95,7 @@ class Locals(Mapping[Any, Any]):
                 for one in variables_of(frame.method)
             ]
         else:
+            self._settle(env)
             try:
                 entries = [
                     (one.start_location, one.length, Variable(one.name, one.signature, one.slot))
@@ -111,6 +112,16 @@ class Locals(Mapping[Any, Any]):
             self._named = False  # javac -g:none leaves out an empty table, others do not
             return parameters(frame.method)
         return sorted(found, key=lambda one: one.slot)
+
+    def _settle(self, env: Env) -> None:
+        """Find the version of its method that the frame is in: its class may have changed."""
+        from jvmti.model.threads.frames import FrameGone
+
+        with Suspension(self._frame._vm, [self._frame.thread]):
+            try:
+                self._frame.find(env)
+            except FrameGone:
+                pass  # its variables still have names
 
     def _env(self) -> Env | None:
         """The environment that reads variables; ``None`` without the capability."""

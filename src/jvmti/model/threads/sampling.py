@@ -119,7 +119,7 @@ class _Sampler:
 
     def _sample(self) -> None:
         vm = self._vm
-        traces = vm.env.map.get_all_stack_traces(self._most_frames).check().value.items
+        traces = vm.lookup_env.map.get_all_stack_traces(self._most_frames).check().value.items
         threads, stacks = traces["thread"], traces["frame_buffer"]
         states = traces["state"].tolist()
         handles: Any = stacks.items["method"].array

@@ -1,0 +1,267 @@
+#include "agent/engines/instrumentation/code_moves.h"
+
+#include <pthread.h>
+
+#include "agent/core/vm_memory.h"
+#include "base/lock.h"
+
+namespace jvmti {
+
+namespace {
+
+using classfile::Moves;
+using Moved = classfile::Instrumenter::Moved;
+
+constexpr size_t kMoveHead = 3;
+constexpr size_t kMoveSize = sizeof(Moves::Move) / sizeof(uint32_t);
+constexpr size_t kMostThreads = 256;  // that hooks change classes on at once
+
+// What the hooks have made of a class so far, on one thread.
+struct Change {
+  pthread_t thread;
+  uint64_t klass;
+  const uint8_t* made;
+  jint size;
+  MovedCode moved;
+};
+
+struct Book {
+  ~Book() {
+    for (Change* one : changes) unmake(one);
+  }
+  Vector<Change*> changes;
+  Index classes;           // how often a class has been changed, from 1, by its hash
+  Index methods;           // where among the moves those of a method are, from 1
+  Vector<uint32_t> moves;  // of each: how many fit, how many there are, its class's count, and they
+};
+
+Mutex mutex{Guards::kMoves};
+Book* book = nullptr;
+
+uint64_t hash_of(uint64_t hash, const void* text, size_t size) {
+  const uint8_t* bytes = static_cast<const uint8_t*>(text);
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
+  return hash == 0 ? 1 : hash;
+}
+
+uint64_t hash_of_method(uint64_t klass, const void* name, size_t name_size, const void* descriptor,
+                        size_t size) {
+  return hash_of(hash_of(hash_of(klass, ".", 1), name, name_size), descriptor, size);
+}
+
+Change* change_of_thread() {
+  for (Change* one : book->changes) {
+    if (pthread_equal(one->thread, pthread_self())) return one;
+  }
+  return nullptr;
+}
+
+size_t end_of_method(const MovedCode& moved, size_t begin) {
+  size_t end = begin;
+  while (end < moved.size() && moved[end].method == moved[begin].method) ++end;
+  return end;
+}
+
+bool push(MovedCode* to, const MovedCode& from, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (!to->push(from[i])) return false;
+  }
+  return true;
+}
+
+// Where an instruction goes.
+Moves::Move moved_to(const Moved* moved, size_t count, uint32_t at) {
+  size_t low = 0;
+  for (size_t high = count; high - low > 1;) {
+    size_t middle = (low + high) / 2;
+    (moved[middle].move.at <= at ? low : high) = middle;
+  }
+  const Moves::Move& one = moved[low].move;
+  uint32_t place = one.place + (at - one.at);
+  return {at, at == one.at ? one.target : place, place};
+}
+
+// The moves of one method, one after the other.
+bool join(const Moved* first, size_t first_count, const Moved* second, size_t second_count,
+          MovedCode* to) {
+  uint32_t method = first[0].method;
+  size_t at = 0;
+  for (size_t i = 0; i <= first_count; ++i) {
+    // Those of the second that lie in front of this one of the first, in code that was there.
+    for (; at < second_count; ++at) {
+      uint32_t there = second[at].move.at;
+      if (i < first_count && there >= first[i].move.target) break;
+      if (i == 0) continue;
+      const Moves::Move& before = first[i - 1].move;
+      if (there <= before.place) continue;
+      const Moves::Move& move = second[at].move;
+      if (!to->push({method, {before.at + (there - before.place), move.target, move.place}})) {
+        return false;
+      }
+    }
+    if (i == first_count) break;
+    const Moves::Move& one = first[i].move;
+    Moves::Move joined{one.at, moved_to(second, second_count, one.target).target,
+                       moved_to(second, second_count, one.place).place};
+    if (!to->push({method, joined})) return false;
+  }
+  return true;
+}
+
+// All of a class; both lists have the methods in rising order.
+bool join(const MovedCode& first, const MovedCode& second, MovedCode* to) {
+  size_t i = 0;
+  size_t j = 0;
+  while (i < first.size() || j < second.size()) {
+    size_t first_end = i < first.size() ? end_of_method(first, i) : i;
+    size_t second_end = j < second.size() ? end_of_method(second, j) : j;
+    bool one = i < first.size() && (j == second.size() || first[i].method <= second[j].method);
+    bool other = j < second.size() && (i == first.size() || second[j].method <= first[i].method);
+    if (one && other) {
+      if (!join(&first[i], first_end - i, &second[j], second_end - j, to)) return false;
+    } else if (!(one ? push(to, first, i, first_end) : push(to, second, j, second_end))) {
+      return false;
+    }
+    if (one) i = first_end;
+    if (other) j = second_end;
+  }
+  return true;
+}
+
+// Notes the moves of one method; under the lock.
+bool note(uint64_t key, uint32_t turn, const Moved* moved, uint32_t count) {
+  uint32_t known = book->methods.find(key);
+  if (known == 0 || book->moves[known - 1] < count) {
+    size_t needed = book->moves.size() + kMoveHead + count * kMoveSize;
+    if (needed > 0xFFFFFFF0u ||
+        (needed > book->moves.capacity() && !book->moves.reserve(needed * 2))) {
+      return false;
+    }
+    uint32_t place = static_cast<uint32_t>(book->moves.size()) + 1;
+    book->moves.grow(needed);
+    book->moves[place - 1] = count;
+    if (known == 0 && !book->methods.insert(key, place)) return false;
+    if (known != 0) book->methods.replace(key, place);
+    known = place;
+  }
+  uint32_t* head = &book->moves[known - 1];
+  head[1] = count;
+  head[2] = turn;
+  for (size_t i = 0; i < count; ++i) {
+    std::memcpy(head + kMoveHead + i * kMoveSize, &moved[i].move, sizeof moved[i].move);
+  }
+  return true;
+}
+
+jlocation before(uint64_t klass, uint64_t method, jlocation location) {
+  uint32_t known = book->methods.find(method);
+  if (known == 0 || location < 0) return location;
+  const uint32_t* head = book->moves.begin() + known - 1;
+  if (head[2] != book->classes.find(klass)) return location;  // without probes by now
+  const auto* moves = reinterpret_cast<const Moves::Move*>(head + kMoveHead);
+  return Moves::before(moves, head[1], static_cast<uint32_t>(location));
+}
+
+}  // namespace
+
+uint64_t hash_of_class(const char* name, size_t size, jint loader) {
+  return hash_of(hash_of(0xCBF29CE484222325u, name, size), &loader, sizeof loader);
+}
+
+jint hash_of_loader(jvmtiEnv* env, jobject loader) {
+  jint found = 0;
+  if (loader != nullptr) env->GetObjectHashCode(loader, &found);
+  return found;
+}
+
+bool begin_code_moves(uint64_t klass, const uint8_t* data, jint size, MovedCode* earlier) {
+  earlier->clear();
+  Locked locked(mutex);
+  if (book == nullptr) book = make<Book>();
+  if (book == nullptr) return false;
+  Change* change = change_of_thread();
+  if (change != nullptr && change->klass == klass && change->made == data && change->size == size) {
+    return push(earlier, change->moved, 0, change->moved.size());
+  }
+  // The first: what was noted of the class is void.
+  uint32_t known = book->classes.find(klass);
+  if (known != 0) book->classes.replace(klass, known + 1);
+  return true;
+}
+
+bool note_code_moves(uint64_t klass, const classfile::Instrumenter& woven,
+                     const MovedCode& earlier) {
+  MovedCode all;
+  if (!join(earlier, woven.moved(), &all)) return false;
+  Locked locked(mutex);
+  if (book == nullptr) return false;
+  if (book->classes.find(klass) == 0 && !book->classes.insert(klass, 1)) return false;
+  uint32_t turn = book->classes.find(klass);
+  for (size_t at = 0, end = 0; at < all.size(); at = end) {
+    end = end_of_method(all, at);
+    // Those that this set has not changed have been noted before.
+    const classfile::MethodInfo* method = woven.method(all[at].method);
+    if (method == nullptr) continue;
+    uint64_t key = hash_of_method(klass, method->name.data, method->name.size,
+                                  method->descriptor.data, method->descriptor.size);
+    if (!note(key, turn, &all[at], static_cast<uint32_t>(end - at))) return false;
+  }
+  Change* change = change_of_thread();
+  if (change == nullptr) {
+    if (book->changes.size() >= kMostThreads) {
+      unmake(book->changes[0]);
+      book->changes.remove(0);
+    }
+    change = make<Change>();
+    if (change == nullptr || !book->changes.push(change)) {
+      unmake(change);
+      return false;
+    }
+    change->thread = pthread_self();
+  }
+  change->klass = klass;
+  change->made = nullptr;
+  change->moved.clear();
+  return push(&change->moved, all, 0, all.size());
+}
+
+void hand_on_code_moves(uint64_t klass, const uint8_t* made, jint size) {
+  Locked locked(mutex);
+  Change* change = book == nullptr ? nullptr : change_of_thread();
+  if (change == nullptr || change->klass != klass) return;
+  change->made = made;
+  change->size = size;
+}
+
+void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* locations,
+                   size_t count) {
+  Deallocated<char> name(env);
+  Deallocated<char> descriptor(env);
+  Deallocated<char> signature(env);
+  LocalRef<jclass> klass(jni);
+  LocalRef<> loader(jni);
+  jboolean is_obsolete = JNI_FALSE;
+  if (env->IsMethodObsolete(method, &is_obsolete) != JVMTI_ERROR_NONE || is_obsolete ||
+      env->GetMethodName(method, name.out(), descriptor.out(), nullptr) != JVMTI_ERROR_NONE ||
+      env->GetMethodDeclaringClass(method, klass.out()) != JVMTI_ERROR_NONE ||
+      env->GetClassLoader(klass, loader.out()) != JVMTI_ERROR_NONE ||
+      env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) {
+    return;
+  }
+  size_t length = std::strlen(signature);
+  if (length < 3) return;
+  uint64_t of_class = hash_of_class(signature + 1, length - 2, hash_of_loader(env, loader));
+  uint64_t of_method =
+      hash_of_method(of_class, name, std::strlen(name), descriptor, std::strlen(descriptor));
+  Locked locked(mutex);
+  if (book == nullptr) return;
+  for (size_t i = 0; i < count; ++i) locations[i] = before(of_class, of_method, locations[i]);
+}
+
+void forget_code_moves() {
+  Locked locked(mutex);
+  unmake(book);
+  book = nullptr;
+}
+
+}  // namespace jvmti
