@@ -17,12 +17,12 @@ import pytest
 import jvmti
 from jvmti.interface.errors import NotAvailable
 from jvmti.profile.tables import FrameKind, Kind, State
+from jvmti.profiling.live_profile import LiveProfile
 from profiling.shares import error, noise, of_thread, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jvmti.profiling.live_profile import LiveProfile
     from programs import JavaProgram, JavaPrograms
 
 ENGINES = ["perf", "timer"]
@@ -49,11 +49,13 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
 def opened(vm: jvmti.VM, engine: str | None, **options: float) -> LiveProfile:
     """A profile; skips where the kernel does not have this engine."""
     try:
-        return vm.profile("cpu", engine=engine, **options)
+        profile = vm.profile("cpu", engine=engine, **options)
     except NotAvailable as refused:
         if engine is None or "kernel" not in str(refused):
             raise
         pytest.skip(str(refused))
+    assert isinstance(profile, LiveProfile)
+    return profile
 
 
 def signal_sources(pid: int) -> int:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jvmti import display
 from jvmti.debug.breakpoint_table import BreakpointTable
@@ -67,6 +67,7 @@ from jvmti.wire.session import Session
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
     from jvmti.profile.tables import Kind
+    from jvmti.profiling.flight_recording import FlightRecording
     from jvmti.profiling.live_profile import LiveProfile
     from jvmti.tracing.arming import Cost
     from jvmti.tracing.change import Change
@@ -450,7 +451,8 @@ class VM:
         exact: bool = True,
         by: str | None = None,
         threads: str | Sequence[str] | None = None,
-    ) -> LiveProfile:
+        source: Literal["agent", "jfr"] = "agent",
+    ) -> LiveProfile | FlightRecording:
         """Take samples of stacks: where processor time, allocated memory or waiting goes.
 
         The profile ends with its ``with`` block, and can be used afterwards::
@@ -465,10 +467,12 @@ class VM:
                 allocated bytes; ``"live"``, those of objects that are allocated during the profile
                 and alive when it stops (an object counts until a collection finds that it is dead,
                 so collect first to have only what stays); ``"lock"``, the time that threads wait
-                for monitors, and for locks of ``java.util.concurrent``. Of several each has its samples, which ``profile["cpu"]`` picks.
+                for monitors, and for locks of ``java.util.concurrent``. Of several each has its
+                samples, which ``profile["cpu"]`` picks.
             interval: seconds from one sample of a thread to its next, 0.01 for ``None``, and 0.02
-                of ``"wall"``; of ``"alloc"`` and ``"live"`` bytes, on average, 512 KB; of ``"lock"`` the shortest
-                wait, 10 µs. For several kinds a dictionary: ``{"cpu": 0.001}``.
+                of ``"wall"``; of ``"alloc"`` and ``"live"`` bytes, on average, 512 KB; of
+                ``"lock"`` the shortest wait, 10 µs. For several kinds a dictionary:
+                ``{"cpu": 0.001}``.
             engine: ``"perf"`` (performance events of the kernel), ``"timer"`` (timers on the
                 processor time of each thread, which are as fine as the kernel's tick), or
                 ``"deltas"`` (a thread of the agent asks for the stacks of threads that have run,
@@ -485,6 +489,9 @@ class VM:
                 before the profile have no part.
             threads: of ``"wall"`` only threads of this name: a pattern such as ``"http-*"``, or
                 several. Virtual threads appear where the names of their carriers match.
+            source: ``"jfr"`` has the JVM's Flight Recorder take the samples, for ``"cpu"``,
+                ``"wall"`` (native code only), ``"alloc"`` and ``"lock"``; of the other options it
+                takes ``interval`` only, from Java 17 on.
 
         Raises:
             BadProbe: ``by`` is malformed.
@@ -495,8 +502,22 @@ class VM:
         JVM TI: GetMethodName, GetLineNumberTable, GetStackTrace, GetThreadCpuTime,
         SampledObjectAlloc, ObjectFree, MonitorContendedEntered, and HotSpot's AsyncGetCallTrace.
         """
-        from jvmti.profiling.live_profile import LiveProfile
+        from jvmti.profiling.live_profile import LiveProfile, intervals_of, kind_of
 
+        if source == "jfr":
+            from jvmti.profiling.flight_recording import FlightRecording
+
+            if engine is not None or by is not None or threads is not None:
+                raise ValueError("source='jfr' takes none of engine=, by= and threads=")
+            wanted = [kind_of(kind) for kind in kinds or ("cpu",)]
+            asked = intervals_of(wanted, interval)
+            if not isinstance(interval, Mapping):
+                named = wanted if interval is not None else []
+            else:
+                named = [kind_of(kind) for kind in interval]
+            return FlightRecording(self, wanted, {kind: asked[kind] for kind in named})
+        if source != "agent":
+            raise ValueError(f"source={source!r} is none of agent, jfr")
         return LiveProfile(
             *(self, kinds),
             interval=interval,

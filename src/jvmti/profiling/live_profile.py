@@ -87,8 +87,8 @@ class LiveProfile(Profile):
         by: str | None = None,
         threads: str | Sequence[str] | None = None,
     ) -> None:
-        wanted = list(dict.fromkeys(map(_kind_of, kinds))) or [Kind.CPU]
-        intervals = _intervals(wanted, interval)
+        wanted = list(dict.fromkeys(map(kind_of, kinds))) or [Kind.CPU]
+        intervals = intervals_of(wanted, interval)
         if not 1 <= depth <= PROFILES.DEPTH:
             raise ValueError(f"depth={depth!r} is not from 1 to {PROFILES.DEPTH:,}")
         agents = [kind for kind in wanted if kind in (Kind.CPU, Kind.WALL)]
@@ -298,7 +298,12 @@ class LiveProfile(Profile):
         return f"{super().__repr__()[:-1]}, {state}>"
 
 
-def _kind_of(kind: str | Kind) -> Kind:
+def kind_of(kind: str | Kind) -> Kind:
+    """The kind of a name.
+
+    Raises:
+        ValueError: there is none.
+    """
     try:
         return Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
     except KeyError:
@@ -306,10 +311,18 @@ def _kind_of(kind: str | Kind) -> Kind:
         raise ValueError(f"kind={kind!r} is none of {known}") from None
 
 
-def _intervals(kinds: list[Kind], given: float | Mapping[str, float] | None) -> dict[Kind, float]:
-    """The interval of each kind."""
+def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -> dict[Kind, float]:
+    """The interval of each kind.
+
+    Args:
+        kinds: the kinds.
+        given: what was asked for, as in `jvmti.VM.profile`.
+
+    Raises:
+        ValueError: an interval is not positive, or it is not clear whose it is.
+    """
     if isinstance(given, Mapping):
-        chosen = {_kind_of(name): value for name, value in given.items()}
+        chosen = {kind_of(name): value for name, value in given.items()}
         for kind in chosen:
             if kind not in kinds:
                 raise ValueError(f"interval={given!r} has {kind.name.lower()}, which is no kind")
@@ -328,4 +341,4 @@ def _intervals(kinds: list[Kind], given: float | Mapping[str, float] | None) -> 
 
 _TABLES = {"_samples", "_columns", "_threads", "_limits", "_labels"}
 
-__all__ = ["INTERVALS", "LiveProfile"]
+__all__ = ["INTERVALS", "LiveProfile", "intervals_of", "kind_of"]

@@ -17,8 +17,13 @@ class ProfiledVM(TracedVM, Protocol):
     def new_env(self) -> Any:
         """A new environment."""
 
-    def trace(self, *patterns: str, **options: Any) -> Any:
-        """Record calls of methods."""
+    @property
+    def trace(self) -> Any:
+        """Records calls of methods."""
+
+    @property
+    def diagnostic_command(self) -> Any:
+        """Runs a diagnostic command."""
 
     @property
     def flags(self) -> Any:

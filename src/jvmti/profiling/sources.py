@@ -150,9 +150,10 @@ class AgentSource:
         """The samples that were read."""
         tables = self._parts.tables(self._kind)
         if self._kind is Kind.LIVE:
-            samples, *others = tables
+            samples, stacks, frames, threads = tables
             weight = bytes_of_samples(samples.weight, self._interval)
-            return (Samples(**{**samples.columns(), "weight": weight}), *others)
+            samples = Samples(**{**samples.columns(), "weight": weight})
+            return samples, stacks, frames, threads
         return tables
 
     def limits(self) -> dict[str, Any]:

@@ -1,0 +1,185 @@
+"""A profile whose samples Flight Recorder takes in the target."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from jvmti.interface.errors import NotAvailable
+from jvmti.profile.files import open_profile
+from jvmti.profile.profile import Profile
+from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
+from jvmti.text.printable import escaped
+
+if TYPE_CHECKING:
+    from jvmti.profiling.profiled_vm import ProfiledVM
+
+_numbers = itertools.count(1)
+
+_EVENTS = {
+    Kind.CPU: ("jdk.ExecutionSample", "jdk.CPUTimeSample"),
+    Kind.WALL: ("jdk.NativeMethodSample",),
+    Kind.ALLOC: ("jdk.ObjectAllocationSample",),
+    Kind.LOCK: ("jdk.JavaMonitorEnter", "jdk.ThreadPark"),
+}
+_MOST = "500m"
+"""The most of a recording on the target's disk; the oldest part goes first."""
+
+
+class FlightRecording(Profile):
+    """A profile of a running JVM by its Flight Recorder; leaving its block, or `stop`, ends it.
+
+    It has the settings of the JDK's ``profile`` configuration, but for intervals that you choose.
+    Its views show what `update` or `stop` has read last. If this process dies, the recording goes
+    on until ``jcmd PID JFR.stop``.
+
+    Args:
+        vm: the VM.
+        kinds: what is sampled.
+        intervals: seconds from one sample to the next, or the shortest wait, of the kinds whose
+            interval is not that of the configuration.
+
+    Raises:
+        NotAvailable: the VM has no Flight Recorder, refuses, or cannot write a file that this
+            process can read.
+        ValueError: there is no such kind in a recording, or its interval cannot be chosen.
+    """
+
+    def __init__(
+        self, vm: ProfiledVM, kinds: Sequence[Kind], intervals: Mapping[Kind, float]
+    ) -> None:
+        for kind in kinds:
+            if kind not in _EVENTS:
+                raise ValueError(f"recordings have no samples of kind {kind.name.lower()}")
+        self._vm = vm
+        self._kinds_wanted = list(kinds)
+        self._name = f"jvmti-{os.getpid()}-{next(_numbers)}"
+        self._stopped = False
+        if vm.process.foreign_namespaces & {"mnt", "user"} or vm.process.changed_root:
+            raise NotAvailable(
+                None, "profile", "the target's files are not those of this process; use jcmd there"
+            )
+        settings = " ".join(self._settings(intervals))
+        self._folder = tempfile.mkdtemp(prefix="jvmti-jfr-")
+        try:
+            owner = os.stat(f"/proc/{vm.process.pid}").st_uid
+            if owner != os.geteuid():
+                os.chown(self._folder, owner, -1)
+            line = f"JFR.start name={self._name} settings=profile maxsize={_MOST}"
+            self._run(f"{line} {settings}".rstrip())
+        except BaseException:
+            self._remove()
+            raise
+        self._began_at = time.time_ns()
+        super().__init__(Samples([], [], [], []), Stacks([0], []), Frames([], []), Threads([], []))
+
+    def _settings(self, intervals: Mapping[Kind, float]) -> list[str]:
+        found = []
+        for kind, interval in intervals.items():
+            if kind is Kind.ALLOC:
+                raise ValueError("Flight Recorder takes samples of allocations a second, not bytes")
+            if self._vm.version.major < 17:
+                raise ValueError("an interval needs Flight Recorder of Java 17 or later")
+            milliseconds = max(round(interval * 1000), 1 if kind is not Kind.LOCK else 0)
+            setting = "threshold" if kind is Kind.LOCK else "period"
+            events = _EVENTS[kind]
+            if kind is Kind.CPU:
+                events = events[:1]
+            found += [f"{event}#{setting}={milliseconds}ms" for event in events]
+        return found
+
+    def _run(self, line: str) -> str:
+        try:
+            text: str = self._vm.diagnostic_command(line)
+        except KeyError:
+            raise NotAvailable(
+                None, "profile", "this VM has no Flight Recorder (module jdk.jfr)"
+            ) from None
+        except ValueError as error:
+            raise NotAvailable(None, "profile", f"Flight Recorder refuses: {error}") from None
+        return text
+
+    # ---- its life --------------------------------------------------------------------------------
+
+    @property
+    def running(self) -> bool:
+        """Whether it still records."""
+        return not self._stopped and not self._vm._session.gone()
+
+    def update(self) -> FlightRecording:
+        """Read the samples up to now, so that the views show them; returns the profile itself."""
+        if not self._stopped:
+            self._read("JFR.dump")
+        return self
+
+    def stop(self) -> FlightRecording:
+        """End the recording and read it; again it does nothing.
+
+        Of a VM that has ended, the profile has what was read until then.
+        """
+        if self._stopped:
+            return self
+        self._stopped = True
+        try:
+            if not self._vm._session.gone():
+                self._read("JFR.stop")
+        finally:
+            self._remove()
+        return self
+
+    def __enter__(self) -> FlightRecording:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def _read(self, verb: str) -> None:
+        path = os.path.join(self._folder, "recording.jfr")
+        self._run(f"{verb} name={self._name} filename={path}")
+        try:
+            whole = open_profile(path)
+        finally:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        part = whole.where(numpy.isin(whole.samples.kind, self._kinds_wanted))
+        for name in ("kinds", "stack_weights"):
+            self.__dict__.pop(name, None)
+        limits = [one for one in part.limits if one.kind in self._kinds_wanted]
+        super().__init__(
+            *(part.samples, part.stacks, part.frames, part.threads), limits, part.labels
+        )
+
+    def _remove(self) -> None:
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def where(self, rows: Any) -> Profile:
+        """The profile of some samples; it shares the other tables, as they are now.
+
+        Args:
+            rows: a slice, an array of row numbers, or of a truth value for each sample.
+        """
+        return Profile(
+            *(self.samples, self.stacks, self.frames, self.threads), self.limits, self.labels
+        ).where(rows)
+
+    @escaped
+    def __repr__(self) -> str:
+        state = "stopped" if self._stopped else "running"
+        return f"{super().__repr__()[:-1]}, {state}>"
+
+
+__all__ = ["FlightRecording"]

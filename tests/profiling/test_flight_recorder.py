@@ -1,0 +1,80 @@
+"""Profiles by Flight Recorder in the target."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from jvmti.profile.tables import Kind
+from profiling.shares import of_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from programs import JavaProgram, JavaPrograms
+
+
+@pytest.fixture(scope="module")
+def program(shared_java_program: JavaPrograms) -> JavaProgram:
+    started = shared_java_program("Waiting", jvm_args=["-Xmx256m"])
+    started.expect("ready")
+    return started
+
+
+@pytest.fixture(scope="module")
+def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
+    with jvmti.attach(program.pid, timeout=30) as attached:
+        if "JFR.start" not in attached.diagnostic_commands:
+            pytest.skip("this JVM has no Flight Recorder")
+        yield attached
+    assert program.running()
+
+
+def folders() -> set[str]:
+    return set(glob.glob(os.path.join(tempfile.gettempdir(), "jvmti-jfr-*")))
+
+
+def test_its_samples_are_a_profile(vm: jvmti.VM, program: JavaProgram) -> None:
+    before = folders()
+    with vm.profile("cpu", source="jfr") as profile:
+        assert profile.running
+        program.ask("work 1000")
+        assert len(profile.update())
+        assert profile.kinds == (Kind.CPU,)
+        early = len(profile)
+        program.ask("work 1000")
+    assert not profile.running
+    assert len(profile) > early
+    assert of_thread(profile, "main").share("Waiting.workUntil") > 0.9
+    assert all(one.engine.startswith("JFR") for one in profile.limits)
+    assert profile.between(0, 0.5).weight < profile.weight
+    assert len(profile.stop()) == len(profile)
+    assert "No available recordings" in vm.diagnostic_command("JFR.check")
+    assert folders() == before
+
+
+@pytest.mark.since(17)
+def test_an_interval_is_passed_on(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu", "lock", source="jfr", interval={"cpu": 0.05}) as profile:
+        program.ask("work 1500")
+    main = of_thread(profile["cpu"], "main")
+    assert 10 < len(main) <= 40
+    assert main.limits[0].interval == pytest.approx(0.05)
+
+
+def test_what_it_cannot_do_is_said(vm: jvmti.VM) -> None:
+    before = folders()
+    with pytest.raises(ValueError, match="no samples of kind live"):
+        vm.profile("live", source="jfr")
+    with pytest.raises(ValueError, match="allocations a second"):
+        vm.profile("alloc", source="jfr", interval=1000)
+    with pytest.raises(ValueError, match="takes none of engine="):
+        vm.profile("cpu", source="jfr", engine="perf")
+    with pytest.raises(ValueError, match="none of agent, jfr"):
+        vm.profile("cpu", source="perf")  # type: ignore[arg-type]
+    assert folders() == before
