@@ -25,7 +25,7 @@ from jvmti.report.tables import plain, table
 from jvmti.target.agent_library import library_for_executable
 from jvmti.target.options import AgentOptions
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -451,6 +451,15 @@ def test_text_from_a_target_cannot_command_a_terminal() -> None:
     assert printable("abcdef", 4) == "abc…"
     assert printable("abcd", 4) == "abcd"
     assert printable(None) == ""
+
+
+def test_one_thing_is_not_many() -> None:
+    things = ["thread", "class", "class loader", "property", "match"]
+    assert [quantity(1, thing) for thing in things] == [f"1 {thing}" for thing in things]
+    assert [quantity(2500, thing) for thing in things] == [
+        f"2,500 {many}" for many in ("threads", "classes", "class loaders", "properties", "matches")
+    ]
+    assert quantity(0, "object") == "0 objects"
 
 
 def test_times_are_written_as_people_say_them() -> None:

@@ -94,7 +94,7 @@ def test_a_session_at_ipythons_prompt(witness: JavaProgram, home: dict[str, str]
         table = terminal.ask("%threads 'bl*'", "blocked +BLOCKED")
         assert "parked" not in table
         assert "interface java.lang.Runnable" in terminal.ask("%class java.lang.Runnable", "run")
-        terminal.ask("%heap java.lang.String", r"[\d,]+ objects of 1 classes")
+        terminal.ask("%heap java.lang.String", r"[\d,]+ objects of 1 class")
         terminal.ask("%props java.vm.name", r"java\.vm\.name +\S+")
         wrong = terminal.ask("%stack blocket", "UsageError")
         assert "did you mean 'blocked'" in wrong

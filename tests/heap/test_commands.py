@@ -106,7 +106,7 @@ def test_a_scan_shows_objects_with_their_contents(program: programs.JavaProgram)
         (("scan", "PID", "Holdings$Order", "--where", "total +"), 2, "SyntaxError"),
         (("scan", "PID", "Holdings$Order", "--where", "nothing > 1"), 2, "the columns are half"),
         (("scan", "PID", "Holdings$Order", "--where", "total"), 2, "true or false"),
-        (("scan", "PID", "Holdings$Order", "--max-pause", "1e-9"), 1, "max_pause"),
+        (("scan", "PID", "Holdings$Order", "--max-pause", "1e-9"), 1, "the limit is"),
         ((), 2, "a verb is missing: histogram"),
         (("histogram",), 2, "target is missing"),
         (("histogram", "no such program"), 3, "no such program"),

@@ -230,7 +230,7 @@ def test_nothing_of_a_name_becomes_a_part_of_the_page(vm: jvmti.VM) -> None:
 def test_flames_have_a_place_for_each_frame_and_say_what_it_is(vm: jvmti.VM) -> None:
     tree = vm.threads.stack_tree()
     shown = Rendered(tree)
-    descend = [title for title in shown.titles if title.startswith("Witness.descend: on 1 stacks")]
+    descend = [title for title in shown.titles if title.startswith("Witness.descend: on 1 stack")]
     assert len(descend) == 20
     deep = StackTree()
     deep.add([f"C.m{at}" for at in range(1000)])

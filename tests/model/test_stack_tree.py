@@ -119,7 +119,7 @@ def test_sampling_says_that_no_thread_was_chosen(
     assert chosen.unseen in str(chosen)
     assert caplog.records == []
     seen = vm.threads.sample(0, names="blocked")
-    assert repr(seen) == "<StackTree of 1 stacks, one sample>"
+    assert repr(seen) == "<StackTree of 1 stack, one sample>"
 
 
 def test_sampling_takes_the_threads_whose_names_fit(vm: jvmti.VM) -> None:

@@ -57,7 +57,7 @@ def test_what_a_trace_would_cost_is_what_it_takes(vm: jvmti.VM, traced: JavaProg
     finally:
         traced.ask("stop")
     assert 0 < cost.step <= cost.pause < 1
-    assert str(cost).startswith("1 methods of 1 classes; stops the program for about ")
+    assert str(cost).startswith("1 method of 1 class; stops the program for about ")
     assert vm.trace_cost("java.*.*").pause > cost.pause
     assert vm.trace_cost("nobody.x")[:3] == (0, 0, {})
     with pytest.raises(BadProbe, match="is not CLASS.METHOD"):

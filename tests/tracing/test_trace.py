@@ -466,7 +466,7 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
     with vm.trace(f"{ORDER}.add") as trace:
         with pytest.raises(ValueError, match="by=.method. to count"):
             trace.summary()
-        assert repr(trace) == f"<Trace of {ORDER}.add in 1 classes>"
+        assert repr(trace) == f"<Trace of {ORDER}.add in 1 class>"
     assert repr(trace).endswith("closed>")
 
 

@@ -20,7 +20,7 @@ from jvmti.commands.options.targets import (
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.tables import print_json
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvmti.tracing.change import Change
@@ -120,8 +120,8 @@ def _json_value(text: str) -> Any:
 
 
 def _report_beginning(change: Change, passed: float) -> None:
-    methods = "1 method" if change.methods == 1 else f"{change.methods:,} methods"
-    classes = "1 class" if change.classes == 1 else f"{change.classes:,} classes"
+    methods = quantity(change.methods, "method")
+    classes = quantity(change.classes, "class")
     print(f"changing {methods} of {classes}, ready in {duration(passed)}", file=sys.stderr)
     for name, why in list(change.refused.items())[:3]:
         print(f"jvmti: {printable(name)} is not changed: {printable(why)}", file=sys.stderr)
@@ -133,7 +133,7 @@ def _report_end(change: Change, passed: float, as_json: bool) -> None:
         counts = {"reached": change.reached, "changed": change.made, "failed": change.failed}
         print_json({"seconds": round(passed, 3), **counts})
         return
-    reached = "1 call" if change.reached == 1 else f"{change.reached:,} calls"
+    reached = quantity(change.reached, "call")
     print(f"{change.made:,} of {reached} changed in {duration(passed)}", file=sys.stderr)
     if change.failed:
         print(

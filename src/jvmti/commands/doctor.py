@@ -14,6 +14,7 @@ from jvmti.interface.errors import Error, JvmtiError
 from jvmti.report.tables import console, print_json
 from jvmti.target.diagnose import Diagnosis, diagnose
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 
 class Command:
@@ -68,7 +69,7 @@ def _try(diagnosis: Diagnosis, timeout: float) -> None:
                 "session",
                 True,
                 f"attached in {took * 1000:.0f} ms; the VM is in the {phase} phase and "
-                f"{len(available)} capabilities are available"
+                f"{quantity(len(available), 'capability')} are available"
                 + (f", {emulated} more are emulated" if emulated else ""),
             )
             for name, text in held:

@@ -44,7 +44,7 @@ from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
 from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 _USUAL = (
     "ThreadStart",
@@ -243,7 +243,7 @@ class _Watch:
                     more = len(summary.kinds[kind]) - len(rows)
                     title = f"\nby {kind}" + (f" (and {more} more)" if more else "")
                     print_table(*_columns(kind, rows), title=title)
-        events = "1 event" if summary.total == 1 else f"{summary.total} events"
+        events = quantity(summary.total, "event")
         text = f"{events} in {duration(passed)}, {self.stream.dropped} dropped"
         if self.seen > summary.total and given.count is None:
             text = f"{self.seen} events seen, {summary.total} matched" + text[len(events) :]
@@ -328,7 +328,7 @@ class _Watch:
         if not self._progress or now - self._reported < _PROGRESS:
             return
         self._reported = now
-        text = f"{self.summary.total} events, {self.stream.dropped} dropped"
+        text = f"{quantity(self.summary.total, 'event')}, {self.stream.dropped} dropped"
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 

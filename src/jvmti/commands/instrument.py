@@ -15,6 +15,7 @@ from jvmti.instrumentation.archives import Summary, instrument_file
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 
 class Command:
@@ -143,13 +144,16 @@ def _described(done: Summary) -> dict[str, object]:
 
 
 def _print(done: Summary, probes: list[Probe]) -> None:
-    print(f"{len(done.sites):,} probes in {done.changed:,} of {done.classes:,} classes")
+    print(
+        f"{quantity(len(done.sites), 'probe')} in {done.changed:,} of "
+        f"{quantity(done.classes, 'class')}"
+    )
     counts = Counter(one.probe for one in done.sites)
     for number, probe in enumerate(probes):
         if not counts[number]:
             print(printable(f"without a place: {probe}"))
     for why, count in Counter(one.why for _, one in done.omitted).items():
-        print(f"left out in {count:,} places: {why}")
+        print(f"left out in {quantity(count, 'place')}: {why}")
     for entry, why in done.unreadable[:10]:
         print(printable(f"copied unchanged: {entry}: {why}"))
     if done.unsigned and done.changed:

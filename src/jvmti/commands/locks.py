@@ -10,7 +10,7 @@ from jvmti.commands.options.targets import add_delay, add_json, add_target, coun
 from jvmti.model.threads.contention import INTERVAL, LockUse, LockWatch
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -114,7 +114,7 @@ def _places(use: LockUse) -> list[tuple[str, list[float]]]:
 def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
     out = console()
     period = f"watched for {duration(watch.seconds)}" if watch.seconds else "now"
-    number = "1 lock" if len(found) == 1 else f"{len(found)} locks"
+    number = quantity(len(found), "lock")
     out.print(
         f"{vm.process.pid} {printable(vm.process.main)}, Java {vm.process.java_version}: "
         f"{number} waited for, {period}"
@@ -135,10 +135,16 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
             total_text = f"{duration(total)}, " if watch.seconds else ""
             out.print(f"    in {printable(place)}  ({total_text}{int(waits)} ×)")
         for (thread, place), samples in use.owners.most_common(_PLACES):
-            often = f"  ({samples} of {watch.samples} samples)" if watch.samples > 1 else ""
+            often = (
+                f"  ({samples} of {quantity(watch.samples, 'sample')})" if watch.samples > 1 else ""
+            )
             out.print(f'    held by "{printable(thread)}" in {printable(place)}{often}')
         if not use.owners and watch.source:
-            sampled = "the one sample" if watch.samples == 1 else f"any of {watch.samples} samples"
+            sampled = (
+                "the one sample"
+                if watch.samples == 1
+                else f"any of {quantity(watch.samples, 'sample')}"
+            )
             out.print(f"    not held in {sampled}; sample more often with --interval")
         for waiter in use.waiting[:_PLACES]:
             long = "" if waiter.seconds is None else f" for {duration(waiter.seconds)}"
@@ -147,9 +153,9 @@ def _print(vm: VM, watch: LockWatch, found: list[LockUse], top: int) -> None:
                 f'    "{printable(waiter.thread)}" still waits{long} in {printable(waiter.place)}'
             )
         if len(use.waiting) > _PLACES:
-            out.print(f"    and {len(use.waiting) - _PLACES} threads more")
+            out.print(f"    and {quantity(len(use.waiting) - _PLACES, 'thread')} more")
     if len(found) > top:
-        out.print(f"\nand {len(found) - top} locks more; --top shows them")
+        out.print(f"\nand {quantity(len(found) - top, 'lock')} more; --top shows them")
     if watch.reason:
         out.print(f"\nThe owners of monitors are unknown: {printable(watch.reason)}")
     for circle in watch.deadlocks:

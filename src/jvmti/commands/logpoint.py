@@ -14,7 +14,7 @@ from jvmti.commands.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvmti.tracing.logpoint import Hit, Logpoint
@@ -91,7 +91,7 @@ class Command:
 
 
 def _report_beginning(log: Logpoint, passed: float) -> None:
-    places = "1 place" if log.places == 1 else f"{log.places:,} places"
+    places = quantity(log.places, "place")
     print(f"logging at {places}, ready in {duration(passed)}", file=sys.stderr)
     for name in log.running:
         print(

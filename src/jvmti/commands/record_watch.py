@@ -13,7 +13,7 @@ from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.calls import spent, value_text
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ class RecordWatch(ABC):
             uses = self._recorder.summary()
             passed = time.monotonic() - self._began
             total = sum(one.calls for one in uses)
-            head = f"{total:,} {self.one}s, {len(uses):,} rows in {duration(passed)}"
+            head = (
+                f"{quantity(total, self.one)}, {quantity(len(uses), 'row')} in {duration(passed)}"
+            )
             rows = [self._row(one) for one in uses[:most]]
             return TableState(head, rows, [None] * len(rows))
 
@@ -153,7 +155,7 @@ class RecordWatch(ABC):
         print_table(self._columns(), [self._row(one) for one in uses[: self._given.top]])
         more = len(uses) - self._given.top
         if more > 0:
-            print(f"and {more:,} rows more; --top shows them")
+            print(f"and {quantity(more, 'row')} more; --top shows them")
         total = sum(one.calls for one in uses)
         print(f"{total:,} {self.one}s in {duration(passed)}", file=sys.stderr)
 

@@ -12,7 +12,7 @@ from jvmti.interface.constants import ThreadState
 from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
-from jvmti.text.quantities import processor_time
+from jvmti.text.quantities import processor_time, quantity
 
 if TYPE_CHECKING:
     from jvmti.model.threads.java_thread import ThreadSnapshot
@@ -152,10 +152,11 @@ def _print_groups(vm: VM, threads: list[ThreadSnapshot]) -> None:
     groups = _groups(threads)
     out.print(
         f"{vm.process.pid} {printable(vm.process.main)}, Java {vm.process.java_version}: "
-        f"{len(threads)} threads at {len(groups)} stacks, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+        f"{quantity(len(threads), 'thread')} at {quantity(len(groups), 'stack')}, "
+        f"{time.strftime('%Y-%m-%d %H:%M:%S')}"
     )
     for (state, *stack), members in groups:
-        number = "1 thread" if len(members) == 1 else f"{len(members)} threads"
+        number = quantity(len(members), "thread")
         out.print(f"\n{number}, {state}", style="bold")
         names = [f'"{printable(one.name)}" #{one.id}' for one in members]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
@@ -274,8 +275,8 @@ def _print(
 
 def _number(chosen: list[ThreadSnapshot], threads: list[ThreadSnapshot]) -> str:
     if len(chosen) == len(threads):
-        return f"{len(threads)} threads"
-    return f"{len(chosen)} of {len(threads)} threads"
+        return quantity(len(threads), "thread")
+    return f"{len(chosen)} of {quantity(len(threads), 'thread')}"
 
 
 def _colour(thread: ThreadSnapshot) -> str:

@@ -20,7 +20,7 @@ from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def _report_cost(given: argparse.Namespace, cost: Cost) -> None:
         return
     print(cost)
     for name in sorted(cost.running, key=lambda name: -cost.running[name])[:_RUNNING]:
-        print(f"  running: {printable(name)} in {cost.running[name]:,} threads")
+        print(f"  running: {printable(name)} in {quantity(cost.running[name], 'thread')}")
     if cost.methods > _MANY:
         print(f"that is more than {_MANY:,} methods: a narrower pattern, or --summary, costs less")
 
@@ -152,8 +152,8 @@ def _report_cost(given: argparse.Namespace, cost: Cost) -> None:
 def _report_beginning(trace: Trace, passed: float) -> None:
     """Report what is traced, and what could not be."""
     methods = trace.methods
-    number = "1 method" if methods == 1 else f"{methods:,} methods"
-    classes = "1 class" if trace.classes == 1 else f"{trace.classes:,} classes"
+    number = quantity(methods, "method")
+    classes = quantity(trace.classes, "class")
     print(f"tracing {number} of {classes}, ready in {duration(passed)}", file=sys.stderr)
     if methods > _MANY:
         print(

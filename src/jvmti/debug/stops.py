@@ -30,6 +30,7 @@ from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
 from jvmti.interface.signatures import matcher
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
@@ -626,7 +627,7 @@ class StopRequest:
 
     @escaped
     def __repr__(self) -> str:
-        state = "cancelled" if self._cancelled else f"{self.hits} hits"
+        state = "cancelled" if self._cancelled else quantity(self.hits, "hit")
         return f"<{type(self).__name__} {self._described()}, {state}>"
 
     def _described(self) -> str:

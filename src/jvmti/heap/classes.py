@@ -15,6 +15,7 @@ from jvmti.heap.names import matching
 from jvmti.interface.signatures import java_name
 from jvmti.text.names import BOOTSTRAP, loader_name, similar_names
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -311,7 +312,7 @@ class Classes:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self)} classes>"
+        return f"<{quantity(len(self), 'class')}>"
 
 
 def _text(value: Any) -> str | None:

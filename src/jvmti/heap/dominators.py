@@ -12,6 +12,7 @@ import numpy
 
 from jvmti.heap.library import NONE, Indices, Progress, Sizes
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -159,4 +160,4 @@ class DominatorTree:
     @escaped
     def __repr__(self) -> str:
         reached = int(numpy.count_nonzero(self.idom != NONE))
-        return f"<DominatorTree of {reached:,} objects, {self.total:,} bytes>"
+        return f"<DominatorTree of {quantity(reached, 'object')}, {quantity(self.total, 'byte')}>"

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from jvmti.heap.library import Sizes
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Objects
@@ -84,7 +85,7 @@ class Groups:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self.members):,} objects in {len(self):,} groups>"
+        return f"<{quantity(len(self.members), 'object')} in {quantity(len(self), 'group')}>"
 
 
 def group(members: Objects, values: Any) -> Groups:

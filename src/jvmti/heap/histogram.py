@@ -18,6 +18,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 from jvmti.text.names import package_of, place_in_words, similar_names
 from jvmti.text.printable import escaped, escaped_lines
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.classes import Classes
@@ -267,8 +268,9 @@ class Histogram(display.Tabular):
     @escaped
     def __repr__(self) -> str:
         return (
-            f"<Histogram of {len(self)} classes, {self.total_count:,} objects, "
-            f"{self.total_bytes:,} bytes>"
+            f"<Histogram of {quantity(len(self), 'class')}, "
+            f"{quantity(self.total_count, 'object')}, "
+            f"{quantity(self.total_bytes, 'byte')}>"
         )
 
     @escaped_lines

@@ -18,6 +18,7 @@ from jvmti.heap.library import EXTENT_CLASS, NONE, Indices, Sizes
 from jvmti.heap.strings import read_strings, strings_containing, strings_equal
 from jvmti.text.names import similar_names
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -358,7 +359,7 @@ class Objects(display.Tabular, Sequence["Object | None"]):
         classes = self._snapshot._classes_among(self.indices[self.indices != NONE])
         names = [self._snapshot.classes.names[index] for index in classes[:3]]
         more = ", …" if len(classes) > 3 else ""
-        return f"<{len(self):,} objects of {', '.join(names) or 'no class'}{more}>"
+        return f"<{quantity(len(self), 'object')} of {', '.join(names) or 'no class'}{more}>"
 
     _repr_html_ = display.html
 

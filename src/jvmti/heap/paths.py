@@ -18,6 +18,7 @@ from jvmti import display
 from jvmti.heap.library import NONE, Sizes, Ways
 from jvmti.heap.reference_names import reference_names
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,7 +72,7 @@ class Node:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{self.reference} → {self.object!r}, {self.count:,} objects>"
+        return f"<{self.reference} → {self.object!r}, {quantity(self.count, 'object')}>"
 
 
 class PathTree:
@@ -205,6 +206,6 @@ class PathTree:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<PathTree to {len(self.objects):,} objects>"
+        return f"<PathTree to {quantity(len(self.objects), 'object')}>"
 
     _repr_html_ = display.html

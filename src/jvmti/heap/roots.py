@@ -9,6 +9,7 @@ import numpy
 
 from jvmti.heap.library import NONE
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object, Objects
@@ -104,7 +105,7 @@ class Roots:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self):,} roots>"
+        return f"<{quantity(len(self), 'root')}>"
 
 
 class Frame(NamedTuple):
@@ -151,7 +152,7 @@ class Thread(NamedTuple):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Thread {self.name!r}, {len(self.frames)} frames>"
+        return f"<Thread {self.name!r}, {quantity(len(self.frames), 'frame')}>"
 
 
 def threads(snapshot: Snapshot) -> list[Thread]:

@@ -33,6 +33,7 @@ from jvmti.heap.objects import Object, Objects
 from jvmti.heap.paths import PathTree
 from jvmti.heap.roots import Roots, Thread, threads
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,7 +85,7 @@ class Loader(NamedTuple):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Loader {self.name}, {len(self.classes):,} classes>"
+        return f"<Loader {self.name}, {quantity(len(self.classes), 'class')}>"
 
 
 class Snapshot:
@@ -436,7 +437,10 @@ class Snapshot:
     def __repr__(self) -> str:
         count = len(self._dump.class_of)
         damaged = ", damaged" if self.fault is not None else ""
-        return f"<Snapshot of {count:,} objects, {len(self.classes):,} classes{damaged}>"
+        return (
+            f"<Snapshot of {quantity(count, 'object')}, "
+            f"{quantity(len(self.classes), 'class')}{damaged}>"
+        )
 
     _repr_html_ = display.html
 

@@ -22,6 +22,7 @@ from jvmti.liveheap.field_numbers import FieldNumbers
 from jvmti.liveheap.passes import PassOverran, Progress
 from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped, escaped_lines
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM
@@ -113,7 +114,7 @@ class Referrers(Sequence[Reference]):
     @escaped_lines
     def __repr__(self) -> str:
         listed = "\n  ".join(map(str, self._references))
-        return f"<{self.total} references\n  {listed}>" if listed else "<no references>"
+        return f"<{quantity(self.total, 'reference')}\n  {listed}>" if listed else "<no references>"
 
     _repr_html_ = display.html
 

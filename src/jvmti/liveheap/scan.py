@@ -22,6 +22,7 @@ from jvmti.liveheap.field_numbers import FieldNumbers, NumberedField
 from jvmti.liveheap.loaders import LoadedClasses
 from jvmti.liveheap.passes import PassMemory, Progress
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
@@ -301,7 +302,9 @@ class Scan(display.Tabular):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Scan of {len(self):,} objects of {len(self.names) - 1:,} classes>"
+        return (
+            f"<Scan of {quantity(len(self), 'object')} of {quantity(len(self.names) - 1, 'class')}>"
+        )
 
 
 class Instances:
@@ -379,7 +382,7 @@ class Instances:
             if not there.all():
                 raise ValueError(
                     f"the scan's memory was too small for the fields of "
-                    f"{len(there) - len(records)} objects"
+                    f"{quantity(len(there) - len(records), 'object')}"
                 )
             pieces.append((at, records[names[field]]))
         if not pieces:

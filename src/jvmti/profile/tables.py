@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jvmti.profile.errors import ProfileError
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 __all__ = [
     "Frame",
@@ -224,7 +225,7 @@ class Stacks(Sequence["NDArray[numpy.int32]"]):
         return numpy.diff(self.offsets)
 
     def __repr__(self) -> str:
-        return f"<Stacks: {len(self):,} with {len(self.frames):,} frames>"
+        return f"<Stacks: {len(self):,} with {quantity(len(self.frames), 'frame')}>"
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,7 +48,7 @@ from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.report.traced import call_table, hit_table, probe_view, use_table
 from jvmti.stacks.tree import StackTree
-from jvmti.text.quantities import processor_time
+from jvmti.text.quantities import processor_time, quantity
 from jvmti.tracing.calls import Call
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
@@ -463,7 +463,9 @@ def _(histogram: Histogram) -> list[Content]:
         "name",
         "loader",
     ]
-    about = f"{histogram.total_count:,} objects, {histogram.total_bytes:,} bytes"
+    about = (
+        f"{quantity(histogram.total_count, 'object')}, {quantity(histogram.total_bytes, 'byte')}"
+    )
     if histogram.pause:
         about += f"; the program was stopped for {histogram.pause:.2g} s at most"
     return [table(heads, rows, and_more(len(histogram), _ROWS, "classes")), paragraph(about)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.interface.capabilities import Capabilities
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -105,7 +105,7 @@ def _state(vm: VM) -> str:
         return "held at its start: none of its code has run yet"
     up = duration(max(0.0, time.time() - vm.process.started))
     how = "the agent was loaded at the start" if vm.loaded_at_startup else "attached now"
-    return f"up for {up}, {len(vm.threads)} threads; {how}"
+    return f"up for {up}, {quantity(len(vm.threads), 'thread')}; {how}"
 
 
 def _count(capabilities: Capabilities) -> str:

@@ -19,6 +19,7 @@ from jvmti.model.threads.frames import Frame
 from jvmti.model.threads.java_thread import Thread
 from jvmti.shell.expressions import NotEvaluated, evaluate
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -306,8 +307,9 @@ def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
     rows = [[f"{row.count:,}", f"{row.bytes:,}", row.name] for row in histogram[:TOP]]
     print_table([">OBJECTS", ">BYTES", "CLASS"], rows)
     print(
-        f"{histogram.total_count:,} objects of {len(histogram):,} classes, "
-        f"{histogram.total_bytes:,} bytes; stopped for {histogram.pause * 1000:.0f} ms at most"
+        f"{quantity(histogram.total_count, 'object')} of {quantity(len(histogram), 'class')}, "
+        f"{quantity(histogram.total_bytes, 'byte')}; stopped for "
+        f"{histogram.pause * 1000:.0f} ms at most"
     )
 
 

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 
 from jvmti import display
 from jvmti.text.printable import escaped, escaped_lines
+from jvmti.text.quantities import quantity
 
 __all__ = ["StackNode", "StackTree"]
 
@@ -40,11 +41,11 @@ class StackNode:
 
     @escaped
     def __repr__(self) -> str:
-        return f"<StackNode {self.name}, on {self.count:,} stacks>"
+        return f"<StackNode {self.name}, on {quantity(self.count, 'stack')}>"
 
 
 def _stacks(count: int) -> str:
-    return f"{count:,} stacks"
+    return quantity(count, "stack")
 
 
 class StackTree:
@@ -200,7 +201,7 @@ class StackTree:
     @escaped
     def __repr__(self) -> str:
         what = (
-            f"{self.samples:,} samples in {self.seconds:.3g} s"
+            f"{quantity(self.samples, 'sample')} in {self.seconds:.3g} s"
             if self.samples > 1
             else "one sample"
         )

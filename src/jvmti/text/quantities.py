@@ -3,6 +3,22 @@
 from __future__ import annotations
 
 
+def quantity(number: int, thing: str) -> str:
+    """A number of things: ``1 class``, ``2,500 classes``.
+
+    Args:
+        number: how many.
+        thing: what one of them is called.
+    """
+    if number == 1:
+        return f"1 {thing}"
+    if thing.endswith("y"):
+        thing = f"{thing[:-1]}ies"
+    else:
+        thing += "es" if thing.endswith(("s", "ch", "x")) else "s"
+    return f"{number:,} {thing}"
+
+
 def duration(seconds: float) -> str:
     """A readable time: ``850 ms``, ``3.2 s``, ``4 min 10 s``, ``2 d 3 h``."""
     if seconds < 1:
@@ -37,4 +53,4 @@ def processor_time(nanoseconds: int | None) -> str:
     return f"{seconds:.2f} s"
 
 
-__all__ = ["duration", "processor_time", "size"]
+__all__ = ["duration", "processor_time", "quantity", "size"]

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.call_probes import place_of
 from jvmti.tracing.traced_vm import TracedVM
 
@@ -53,7 +53,8 @@ class Cost(NamedTuple):
     def __str__(self) -> str:
         running = sum(self.running.values())
         return (
-            f"{self.methods:,} methods of {self.classes:,} classes; stops the program for about "
+            f"{quantity(self.methods, 'method')} of {quantity(self.classes, 'class')};"
+            f" stops the program for about "
             f"{duration(self.pause)}, in steps for {duration(self.step)} each; {running:,} running "
             "calls would go on in the interpreter"
         )

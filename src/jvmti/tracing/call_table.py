@@ -9,6 +9,7 @@ import numpy
 
 from jvmti import display
 from jvmti.layouts.probes import Site as Where
+from jvmti.text.quantities import quantity
 from jvmti.tracing.calls import value_text
 from jvmti.tracing.sites import RecordedObject, Site, Slot
 
@@ -66,7 +67,10 @@ class CallTable(display.Tabular):
         return len(self.time)
 
     def __repr__(self) -> str:
-        return f"<CallTable of {len(self):,} calls of {len(numpy.unique(self.name)):,} methods>"
+        return (
+            f"<CallTable of {quantity(len(self), 'call')} of "
+            f"{quantity(len(numpy.unique(self.name)), 'method')}>"
+        )
 
     def first(self, number: int) -> CallTable:
         """The first calls, as many as the number says."""

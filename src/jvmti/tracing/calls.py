@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from jvmti import display
 from jvmti.text.printable import escaped, printable
+from jvmti.text.quantities import quantity
 from jvmti.tracing.held_objects import TIME_LIMIT, HeldObjects
 from jvmti.tracing.sites import RecordedObject
 
@@ -218,7 +219,7 @@ class CallNode:
         found = []
         for one in sorted(self.children.values(), key=lambda node: -node.total):
             failed = f", {one.failures:,} failed" if one.failures else ""
-            times = "1 call" if one.calls == 1 else f"{one.calls:,} calls"
+            times = quantity(one.calls, "call")
             own = f" ({spent(one.own)} itself)" if one.children else ""
             found.append(
                 f"{'  ' * depth}{spent(one.total)}{own}  {printable(one.name)}  {times}{failed}"
@@ -230,7 +231,7 @@ class CallNode:
         return "\n".join(self.lines())
 
     def __repr__(self) -> str:
-        return f"<CallNode {self.name}: {self.calls:,} calls>"
+        return f"<CallNode {self.name}: {quantity(self.calls, 'call')}>"
 
 
 def tree_of(calls: Sequence[Call]) -> CallNode:

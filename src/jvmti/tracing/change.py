@@ -13,6 +13,7 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome, Test
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, noting, place_of
 from jvmti.tracing.conditions import STARTED, compiled, over_steps, since, uses
 from jvmti.tracing.probe_set import MOST, ProbeSet, values_of
@@ -248,7 +249,9 @@ class Change(ProbeSet):
     @escaped
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
-        return f"<Change of {', '.join(self.patterns)}: {self.made:,} calls so far{state}>"
+        return (
+            f"<Change of {', '.join(self.patterns)}: {quantity(self.made, 'call')} so far{state}>"
+        )
 
 
 __all__ = ["UNCHANGED", "Change"]

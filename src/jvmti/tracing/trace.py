@@ -10,6 +10,7 @@ from jvmti.interface.errors import Error, IllegalArgument
 from jvmti.layouts.probes import PLAN, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, call_probes, is_call_pattern
 from jvmti.tracing.call_table import CallTable
 from jvmti.tracing.calls import Call, Calls
@@ -192,7 +193,7 @@ class Trace(Recorder[Call, Calls]):
     @escaped
     def __repr__(self) -> str:
         state = ", closed" if self._closed else ""
-        return f"<Trace of {', '.join(self.patterns)} in {self.classes:,} classes{state}>"
+        return f"<Trace of {', '.join(self.patterns)} in {quantity(self.classes, 'class')}{state}>"
 
 
 __all__ = ["Trace"]

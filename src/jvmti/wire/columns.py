@@ -26,6 +26,7 @@ from jvmti.interface.errors import (
     error_for,
 )
 from jvmti.text import modified_utf8 as text
+from jvmti.text.quantities import quantity
 from jvmti.wire.channel import Frame, Request
 from jvmti.wire.codecs import U32, U64, codec_of, narrowed
 from jvmti.wire.ownership import block_of
@@ -77,7 +78,7 @@ class HandleColumn(Sequence[Any]):
             self.session.ownership.give_up(block)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} handles>"
+        return f"<{quantity(len(self), 'handle')}>"
 
 
 class TextColumn(Sequence[Any]):
@@ -118,7 +119,7 @@ class TextColumn(Sequence[Any]):
             at += length
 
     def __repr__(self) -> str:
-        return f"<{len(self)} strings>"
+        return f"<{quantity(len(self), 'string')}>"
 
 
 class ListColumn(Sequence[Any]):
@@ -148,7 +149,7 @@ class ListColumn(Sequence[Any]):
         return self.items[part]
 
     def __repr__(self) -> str:
-        return f"<{len(self)} lists>"
+        return f"<{quantity(len(self), 'list')}>"
 
 
 class Columns:
@@ -194,7 +195,10 @@ class Columns:
 
     def __repr__(self) -> str:
         failed = int(numpy.count_nonzero(self.status))
-        return f"<{len(self)} rows of {', '.join(self.columns) or 'nothing'}, {failed} failed>"
+        return (
+            f"<{quantity(len(self), 'row')} of {', '.join(self.columns) or 'nothing'}, "
+            f"{failed} failed>"
+        )
 
 
 class _Leaves:

@@ -29,6 +29,7 @@ from jvmti.jni.interface import FUNCTIONS as JNI_FUNCTIONS
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 RETURNED, ANSWERED, UNAVAILABLE, NOT_CALLED, BROKEN = (
     "returned",
@@ -85,7 +86,7 @@ class Command:
                 styles=styles,
             )
             console().print(
-                f"\n{len(rows)} functions of {printable(str(about['main']))}, JVM TI "
+                f"\n{quantity(len(rows), 'function')} of {printable(str(about['main']))}, JVM TI "
                 f"{about['jvmti_version']}: "
                 + ", ".join(f"{count} {name}" for name, count in counts.most_common())
             )
@@ -177,8 +178,8 @@ def _result_text(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, list):
-        return f"{len(value)} items"
+        return quantity(len(value), "item")
     if isinstance(value, Capabilities):
-        return f"{len(value)} capabilities"
+        return quantity(len(value), "capability")
     text = repr(value)
     return text if len(text) <= 60 else text[:59] + "…"

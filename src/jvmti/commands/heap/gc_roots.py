@@ -10,6 +10,7 @@ from jvmti.commands.options.targets import count, no_target_but_the_program
 from jvmti.heap.paths import Node
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 _TOP = 40
 
@@ -64,13 +65,14 @@ class Command:
                 )
                 return
             print_head(snapshot)
-            console().print(f"{len(objects):,} objects match")
+            console().print(f"{quantity(len(objects), 'object')} match")
             lines = tree.lines(depth=given.depth, width=given.width, most=given.top)
             for line in lines:
                 console().print(printable(line))
             if len(lines) < tree.places:
                 console().print(
-                    f"{len(lines):,} of {tree.places:,} places; --top {given.top * 10} shows more, "
+                    f"{len(lines):,} of {quantity(tree.places, 'place')}; --top "
+                    f"{given.top * 10} shows more, "
                     "--depth and --width those behind and beside, --json is not cut at --top"
                 )
 

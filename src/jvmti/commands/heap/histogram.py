@@ -27,7 +27,7 @@ from jvmti.model.vm import VM
 from jvmti.report.live_table import TableState, refresh_table
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 _TOP = 30
 
@@ -244,8 +244,8 @@ def _grown(vm: VM, first: Histogram, now: Histogram, most: int, by: str) -> Tabl
         cells.append([f"{row.count:,}", f"{row.bytes:,}", f"{count:+,}", f"{size:+,}", row.name])
         styles.append("bold" if size > row.bytes / 10 else None)
     head = (
-        f"{vm.process.pid} {printable(vm.process.main)}: {now.total_count:,} objects, "
-        f"{now.total_bytes:,} bytes ({now.total_bytes - first.total_bytes:+,})   "
+        f"{vm.process.pid} {printable(vm.process.main)}: {quantity(now.total_count, 'object')}, "
+        f"{quantity(now.total_bytes, 'byte')} ({now.total_bytes - first.total_bytes:+,})   "
         f"{time.strftime('%H:%M:%S')}"
     )
     return TableState(head, cells, styles)

@@ -24,6 +24,7 @@ from jvmti.heap.tables.query import Expression, QueryError, expressions
 from jvmti.report.batch_files import BatchFile
 from jvmti.report.tables import WIDEST, console, print_json, print_table
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 _TOP = 20
 _LONGEST = 200
@@ -92,7 +93,7 @@ class Command:
             rows = answer.rows(slice(given.top))
             if path is not None:
                 _write(path, rows.settled(), given.force)
-                console().print(printable(f"{rows.count:,} rows written to {path}"))
+                console().print(printable(f"{quantity(rows.count, 'row')} written to {path}"))
             elif given.json:
                 print_json(
                     {

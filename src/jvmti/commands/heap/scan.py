@@ -23,7 +23,7 @@ from jvmti.liveheap.scan import Instances, Scan
 from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 _TOP = 30
 _ELEMENTS = 16
@@ -153,8 +153,8 @@ def _as_json(vm: VM, scan: Scan, found: Instances, objects: list[dict[str, Any]]
 
 def _print(vm: VM, scan: Scan, found: Instances, objects: list[dict[str, Any]]) -> None:
     console().print(
-        f"{vm.process.pid} {printable(vm.process.main)}: {len(found):,} objects of "
-        f"{int(found.size.sum()):,} bytes; stopped for {duration(scan.pause)}"
+        f"{vm.process.pid} {printable(vm.process.main)}: {quantity(len(found), 'object')} of "
+        f"{quantity(int(found.size.sum()), 'byte')}; stopped for {duration(scan.pause)}"
     )
     cells: list[list[object]] = []
     for one in objects:

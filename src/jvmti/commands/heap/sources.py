@@ -22,7 +22,7 @@ from jvmti.model.vm import VM
 from jvmti.report.tables import console, print_json
 from jvmti.target.errors import TargetNotFound
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 _ENDINGS = (".hprof", ".bin", ".gz", ".parquet", ".dump", ".dmp", ".phd")
 """Endings of file names that no name of a JVM has."""
@@ -113,7 +113,8 @@ def print_head(snapshot: Snapshot) -> None:
     """Print the snapshot's size."""
     stopped = f"; the program was stopped for at most {duration(snapshot.pause)}"
     console().print(
-        f"{len(snapshot):,} objects of {len(snapshot.classes):,} classes, {snapshot.size:,} bytes"
+        f"{quantity(len(snapshot), 'object')} of "
+        f"{quantity(len(snapshot.classes), 'class')}, {quantity(snapshot.size, 'byte')}"
         + (stopped if snapshot.pause else "")
     )
 

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from jvmti.commands.heap.sources import add_source, print_head, snapshot_of
 from jvmti.commands.options.targets import add_top
 from jvmti.report.tables import console, print_json, print_table
+from jvmti.text.quantities import quantity
 
 _TOP = 20
 _KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
@@ -58,8 +59,9 @@ class Command:
                 return
             print_head(snapshot)
             console().print(
-                f"{len(roots):,} roots, {len(snapshot.threads):,} threads, "
-                f"{len(snapshot.loaders):,} class loaders, {unreachable:,} objects of garbage"
+                f"{quantity(len(roots), 'root')}, {quantity(len(snapshot.threads), 'thread')}, "
+                f"{quantity(len(snapshot.loaders), 'class loader')}, "
+                f"{quantity(unreachable, 'object')} of garbage"
             )
             heads = [">OBJECTS", ">BYTES", ">RETAINED", given.by.upper()]
             cells: list[list[object]] = [

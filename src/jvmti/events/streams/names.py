@@ -22,6 +22,7 @@ from jvmti.layouts.streams import (
 )
 from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 Array = numpy.ndarray[Any, Any]
 
@@ -66,7 +67,7 @@ class NameColumn(Sequence[Any]):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self)} names>"
+        return f"<{quantity(len(self), 'name')}>"
 
 
 class Lines:

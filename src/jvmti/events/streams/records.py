@@ -22,6 +22,7 @@ from jvmti.interface.shapes import Reference, shape_of
 from jvmti.layouts.streams import RECORD_HEAD, Words
 from jvmti.refs import Thread
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 Array = numpy.ndarray[Any, Any]
 
@@ -331,7 +332,7 @@ class Records(display.Tabular, Mapping[str, Any]):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self)} events: {', '.join(self._layout.columns)}>"
+        return f"<{quantity(len(self), 'event')}: {', '.join(self._layout.columns)}>"
 
 
 def has_thread(declaration: EventDeclaration) -> bool:

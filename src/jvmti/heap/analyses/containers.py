@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from jvmti.heap.library import NONE
 from jvmti.heap.objects import Objects
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -81,7 +82,7 @@ class Collections(NamedTuple):
     def __repr__(self) -> str:
         return (
             f"<{len(self.objects):,} of {self.class_name}, {len(self.empty):,} empty, "
-            f"{self.wasted:,} bytes unused>"
+            f"{quantity(self.wasted, 'byte')} unused>"
         )
 
 

@@ -10,6 +10,7 @@ from jvmti.heap.library import NONE, Sizes
 from jvmti.heap.objects import Objects
 from jvmti.heap.strings import STRING, string_arrays
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.snapshot import Snapshot
@@ -35,7 +36,10 @@ class Duplicates(NamedTuple):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self.objects):,} times {self.objects[0]!r}, {self.wasted:,} bytes wasted>"
+        return (
+            f"<{len(self.objects):,} times {self.objects[0]!r}, "
+            f"{quantity(self.wasted, 'byte')} wasted>"
+        )
 
 
 def duplicate_strings(snapshot: Snapshot, *, limit: int = 100) -> list[Duplicates]:

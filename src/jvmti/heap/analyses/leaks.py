@@ -20,6 +20,7 @@ from jvmti.heap.html.elements import in_bytes
 from jvmti.heap.library import EXTENT_CLASS, Indices
 from jvmti.heap.objects import Object, Objects
 from jvmti.text.printable import escaped, printable_lines
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.dominators import DominatorTree
@@ -80,8 +81,8 @@ class Suspect(NamedTuple):
         """The owner, the number of places, and the class loaders of its class if there are
         several."""
         if len(self.loaders) > 1:
-            return f"{self.owner} of {len(self.loaders):,} class loaders"
-        places = f", {self.places:,} places" if self.places > 1 else ""
+            return f"{self.owner} of {quantity(len(self.loaders), 'class loader')}"
+        places = f", {quantity(self.places, 'place')}" if self.places > 1 else ""
         return f"{self.owner}{places}{''.join(f' of {one}' for one in self.loaders)}"
 
     def _repr_html_(self) -> str | None:

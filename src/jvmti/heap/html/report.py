@@ -44,6 +44,7 @@ from jvmti.heap.html.elements import (
     to_html,
 )
 from jvmti.heap.html.treemap import Area, squarified, treemap
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.heap.objects import Object
@@ -143,7 +144,7 @@ def summary(snapshot: Snapshot) -> list[Content]:
         ("roots", f"{len(snapshot.roots):,}"),
         (
             "garbage" if snapshot.unreachable == "drop" else "garbage, included",
-            f"{snapshot.unreachable_count:,} objects",
+            quantity(snapshot.unreachable_count, "object"),
         ),
         ("dumped", time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(snapshot.time))),
     ]
@@ -197,7 +198,7 @@ def _draw(
     own = area.retained - sum(one.retained for one in area.areas)
     sizes = [float(one.retained) for one in area.areas] + ([float(own)] if own > 0 else [])
     for one, place in zip(area.areas, squarified(sizes, width, height), strict=False):
-        count = f"{one.count:,} places" if one.is_rest else f"{one.count:,} objects"
+        count = quantity(one.count, "place") if one.is_rest else quantity(one.count, "object")
         what = f"{one.name}: {in_bytes(one.retained)}, {percentage(one.retained, whole)}, {count}"
         style = (
             f"left:{100 * place.left / width:.3f}%;top:{100 * place.top / height:.3f}%;"
@@ -365,8 +366,8 @@ def _classes(snapshot: Snapshot) -> list[Content]:
     if len(histogram) > len(rows):
         rest = (
             f"and {len(histogram) - len(rows):,} more classes with "
-            f"{histogram.total_count - rows.total_count:,} objects, "
-            f"{histogram.total_bytes - rows.total_bytes:,} bytes"
+            f"{quantity(histogram.total_count - rows.total_count, 'object')}, "
+            f"{quantity(histogram.total_bytes - rows.total_bytes, 'byte')}"
         )
     return [
         paragraph(

@@ -21,6 +21,7 @@ from jvmti.operations.functions import OPERATIONS
 from jvmti.text import modified_utf8 as text
 from jvmti.text.names import BOOTSTRAP, package_of
 from jvmti.text.printable import escaped, printable
+from jvmti.text.quantities import quantity
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ class Classes(display.Tabular):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<{len(self)} loaded classes>"
+        return f"<{quantity(len(self), 'loaded class')}>"
 
 
 class ClassList(display.Tabular, list["Class"]):

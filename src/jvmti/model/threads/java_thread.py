@@ -26,6 +26,7 @@ from jvmti.model.threads.sampling import at_once, sampled
 from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
+from jvmti.text.quantities import quantity
 from jvmti.wire.columns import HandleColumn
 
 if TYPE_CHECKING:
@@ -508,7 +509,9 @@ class Stacks(display.Tabular):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Stacks of {len(self.threads)} threads, {len(self)} frames>"
+        return (
+            f"<Stacks of {quantity(len(self.threads), 'thread')}, {quantity(len(self), 'frame')}>"
+        )
 
     @escaped_lines
     def __str__(self) -> str:

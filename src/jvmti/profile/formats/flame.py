@@ -24,7 +24,7 @@ from jvmti.profile.call_tree import Columns, distinct
 from jvmti.profile.parts import pool_of
 from jvmti.profile.tables import FrameKind, Samples
 from jvmti.text.printable import escaped, printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 if TYPE_CHECKING:
     from jvmti.profile.difference import Difference
@@ -98,7 +98,10 @@ def profile_graph(profile: Profile, title: str = "") -> FlameGraph:
     for one in profile.limits:
         complaints += one.complaints()
     seconds = duration((profile.ended - profile.began) / 1e9)
-    about = f"{len(profile):,} samples of {len(profile.threads):,} threads in {seconds}"
+    about = (
+        f"{quantity(len(profile), 'sample')} of "
+        f"{quantity(len(profile.threads), 'thread')} in {seconds}"
+    )
     return _graph(profile, parts, title or about, [about, *complaints])
 
 
