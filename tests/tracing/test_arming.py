@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 import jvmti
 from command_line import run
 from jvmti.instrumentation.probes import BadProbe
+from jvmti.tracing import arming
 from jvmti.tracing.arming import Witness
 
 if TYPE_CHECKING:
@@ -95,6 +98,36 @@ def test_classes_get_their_probes_in_steps_that_are_measured(
     with vm.trace("java.util.*.*") as at_once:
         assert at_once.pauses == []
         assert abs(at_once.classes - trace.classes) <= 5  # some are loaded meanwhile
+
+
+def test_a_long_pause_is_announced(
+    vm: jvmti.VM,
+    traced: JavaProgram,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def announced() -> list[str]:
+        said = [one.message for one in caplog.records if one.name == "jvmti"]
+        caplog.clear()
+        return said
+
+    with caplog.at_level(logging.WARNING, "jvmti"):
+        with vm.trace("java.util.*.*"):
+            assert announced() == []  # this is no second
+        monkeypatch.setattr(arming, "LONG", 0.0)  # as if it were
+        with vm.trace("java.util.*.*") as trace:
+            [said] = announced()
+            found = re.match(r"putting probes into (\d+) classes will stop the program for", said)
+            assert found
+            assert int(found[1]) >= trace.classes
+        with vm.trace("java.util.*.*", max_pause=1.0), vm.trace(f"{ORDER}.*"):
+            assert announced() == []
+        # Emulated events put probes into the classes, too.
+        with jvmti.attach(traced.pid, emulate=True) as other:
+            env = other.new_env()
+            env.add_capabilities({"can_generate_method_entry_events"})
+            with env.stream("MethodEntry", classes=["java.util.*"]):
+                assert any("putting probes into" in one for one in announced())
 
 
 def test_a_witness_sees_a_pause(vm: jvmti.VM) -> None:

@@ -16,6 +16,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import Site as Where
+from jvmti.tracing.arming import announce_pause
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.sites import Site
@@ -102,7 +103,9 @@ class EventProbes(ProbeSet):
         if len(classes) == 1:
             self._vm._agent.place_probes(self._number, list(classes))
             return
-        self._place(self.modifiable(classes))
+        places = self.modifiable(classes)
+        announce_pause(self._vm, len(places))
+        self._place(places)
 
     def modifiable(self, classes: Sequence[Any]) -> list[Any]:
         """Those of some classes that can get probes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -13,11 +14,17 @@ from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.call_probes import place_of
 from jvmti.tracing.traced_vm import TracedVM
 
+log = logging.getLogger("jvmti")
+
 _ANY = 0.001
 _PER_LOADED = 2e-6
 _PER_CLASS = 1.5e-4
 """Seconds that the program stops: at all, for each class that is loaded, and for each that gets
 probes. Measured on JDK 17 and 25; a busy machine takes longer."""
+_MANY = 50
+"""Fewer classes never stop the program for long."""
+LONG = 1.0
+"""Seconds from which on a pause is announced."""
 _PATIENCE = 3
 """How many classes, one after the other, may take longer than they should before arming ends."""
 _INTERVAL = 0.0002
@@ -33,6 +40,20 @@ def estimated_pause(classes: int, loaded: int) -> float:
         loaded: how many are loaded.
     """
     return _ANY + _PER_LOADED * loaded + _PER_CLASS * classes if classes else 0.0
+
+
+def announce_pause(vm: TracedVM, classes: int) -> None:
+    """Log a warning if the program will stop for long while classes get probes at once."""
+    if classes < _MANY:
+        return
+    expected = estimated_pause(classes, len(vm.classes()))
+    if expected > LONG:
+        log.warning(
+            "putting probes into %s will stop the program for about %.2g s; max_pause or "
+            "--max-pause does it in steps, a narrower pattern takes fewer",
+            quantity(classes, "class"),
+            expected,
+        )
 
 
 class Cost(NamedTuple):
@@ -202,4 +223,13 @@ def in_steps(
     return pauses
 
 
-__all__ = ["Cost", "Witness", "cost_of", "estimated_pause", "in_steps", "running_calls"]
+__all__ = [
+    "LONG",
+    "Cost",
+    "Witness",
+    "announce_pause",
+    "cost_of",
+    "estimated_pause",
+    "in_steps",
+    "running_calls",
+]

@@ -16,7 +16,7 @@ from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.operations.agent import AgentOperations
-from jvmti.tracing.arming import in_steps, running_calls
+from jvmti.tracing.arming import announce_pause, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.memory import ProbeMemory
 from jvmti.tracing.sites import Site, read_sites
@@ -127,6 +127,7 @@ class ProbeSet:
         classes = self._loaded()
         self._find_running({one.name for one in classes})
         if max_pause is None:
+            announce_pause(self._vm, len(classes))
             self._place(classes)
         else:
             self.pauses = in_steps(self._vm, classes, max_pause, self._place)
