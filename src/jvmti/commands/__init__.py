@@ -45,6 +45,7 @@ VERBS = {
     "change": "Let calls of methods return something else, throw, or take longer, for testing",
     "profile": "Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a "
     "comparison",
+    "top": "Show what a JVM does right now: methods, threads, allocation, locks, collections, heap",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
     "jcmd": "Run one of the VM's own diagnostic commands",

@@ -38,14 +38,14 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
         vm: the JVM.
         seconds: for how long the use of processors is watched.
     """
-    began, before = time.monotonic(), _ticks(vm.process.pid)
-    heap = _heap(vm)
+    began, before = time.monotonic(), thread_ticks(vm.process.pid)
+    heap = heap_use(vm)
     counters = performance_data(vm.process)
     code = _code_cache(vm)
     passed = time.monotonic() - began
     if passed < seconds:
         time.sleep(seconds - passed)
-    after, passed = _ticks(vm.process.pid), time.monotonic() - began
+    after, passed = thread_ticks(vm.process.pid), time.monotonic() - began
     status = _status(vm.process.pid)
     kinds: dict[str, dict[str, Any]] = {}
     for thread, (name, ticks) in after.items():
@@ -62,12 +62,17 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
         "swapped": status.get("VmSwap"),
         "heap": heap,
         "metaspace": _metaspace(vm),
-        "collections": _collections(counters),
+        "collections": collections(counters),
         "code_cache": code,
     }
 
 
-def _heap(vm: VM) -> dict[str, int] | None:
+def heap_use(vm: VM) -> dict[str, int] | None:
+    """Bytes of the heap that are used, committed, and the most there may be.
+
+    Args:
+        vm: the JVM.
+    """
     try:
         runtime = vm.find_class("java.lang.Runtime").call("getRuntime")
         total, free, most = (
@@ -96,7 +101,12 @@ def _number(counters: dict[str, str | int], name: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def _collections(counters: dict[str, str | int]) -> list[dict[str, Any]]:
+def collections(counters: dict[str, str | int]) -> list[dict[str, Any]]:
+    """The name of each collector, with the number of its collections and their seconds.
+
+    Args:
+        counters: the performance data of a JVM.
+    """
     frequency = _number(counters, "sun.os.hrt.frequency") or 1_000_000_000
     found = []
     for at in range(8):
@@ -129,7 +139,7 @@ def _kind(name: str) -> str:
     return next((kind for kind, pattern in _KINDS if re.match(pattern, name)), "Java and others")
 
 
-def _ticks(pid: int) -> dict[int, tuple[str, int]]:
+def thread_ticks(pid: int) -> dict[int, tuple[str, int]]:
     """Of each thread its name, as far as the kernel has it, and the processor time it has used."""
     found = {}
     try:
@@ -157,4 +167,4 @@ def _status(pid: int) -> dict[str, int]:
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1] == "kB"}
 
 
-__all__ = ["usage"]
+__all__ = ["collections", "heap_use", "thread_ticks", "usage"]

@@ -1,0 +1,237 @@
+"""How `jvmti top` shows a JVM: once as text or JSON, or on a terminal that takes keys."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from jvmti.commands.top.views import VIEWS, as_json, head, part_of, rows
+from jvmti.interface.errors import TargetLost
+from jvmti.report.tables import plain, print_json, table
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.commands.top.watching import Picture, Watch
+
+__all__ = ["Screen", "print_once"]
+
+_KEYS = {"m": "methods", "t": "threads", "a": "allocation", "l": "locks"}
+_MOVES = {"\x1b[A": -1, "k": -1, "\x1b[B": 1, "j": 1}
+_HELP = "m methods  t threads  a allocation  l locks  ↑↓ choose  ⏎ stacks  s sort  / filter  q quit"
+_MARGIN = 8
+"""Lines of the terminal beside the rows."""
+_LEAST = 3
+
+
+def print_once(watch: Watch, given: argparse.Namespace) -> None:
+    """Print pictures, one after the other: as text, or as JSON with a document for each.
+
+    Args:
+        watch: the JVM.
+        given: the options.
+    """
+    for kind in dict.fromkeys(view.kind for view in VIEWS.values()):
+        watch.sample(kind)
+    until = None if given.duration is None else time.monotonic() + given.duration
+    watch.picture()
+    with contextlib.suppress(KeyboardInterrupt):
+        while True:
+            time.sleep(given.interval)
+            picture = watch.picture()
+            if given.json:
+                print_json(as_json(picture, given.top))
+            else:
+                _print(watch, picture, given.top)
+            sys.stdout.flush()
+            if given.once or (until is None and given.json):
+                return
+            if until is not None and time.monotonic() >= until:
+                return
+
+
+def _print(watch: Watch, picture: Picture, most: int) -> None:
+    print(watch.vm.process.describe())
+    print("\n".join(head(picture)))
+    for name, view in VIEWS.items():
+        print(f"\n{name}")
+        if view.kind in picture.missing:
+            print(f"  not sampled: {printable(picture.missing[view.kind])}")
+            continue
+        print(plain(view.columns, [one.cells for one in rows(picture, name, most)]))
+
+
+class Screen:
+    """The picture on a terminal, until q or Ctrl-C.
+
+    Args:
+        watch: the JVM.
+        given: the options.
+    """
+
+    def __init__(self, watch: Watch, given: argparse.Namespace) -> None:
+        self._watch = watch
+        self._interval: float = given.interval
+        self._until = None if given.duration is None else time.monotonic() + given.duration
+        self._view: str = given.view
+        self._picture: Picture | None = None
+        self._row = 0
+        self._opened: str | None = None
+        self._total = False
+        self._filter = ""
+        self._typing = False
+        self._paused = False
+        self._left = False
+
+    def run(self) -> None:
+        """Show it."""
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(highlight=False)
+        self._sample()
+        self._watch.picture()
+        with (
+            contextlib.suppress(KeyboardInterrupt),
+            _keys() as descriptor,
+            Live(console=console, auto_refresh=False, screen=True) as live,
+        ):
+            due = time.monotonic() + min(self._interval, 1.0)
+            while not self._left:
+                live.update(self._drawn(console.height, console.width), refresh=True)
+                for key in _typed(descriptor, due - time.monotonic()):
+                    self._press(key)
+                if self._until is not None and time.monotonic() >= self._until:
+                    return
+                if time.monotonic() >= due:
+                    due = time.monotonic() + self._interval
+                    try:
+                        picture = self._watch.picture()
+                    except TargetLost:
+                        return
+                    if not self._paused:
+                        self._picture = picture
+
+    def _sample(self) -> None:
+        for kind in ("cpu", "alloc"):
+            self._watch.sample(kind)
+        if self._view == "locks":
+            self._watch.sample("lock")
+        else:
+            self._watch.leave("lock")
+
+    def _press(self, key: str) -> None:
+        if self._typing:
+            if key in ("\r", "\n", "\x1b"):
+                self._typing = False
+            elif key in ("\x7f", "\b"):
+                self._filter = self._filter[:-1]
+            elif key.isprintable():
+                self._filter += key
+            self._row = 0
+        elif key in _KEYS:
+            self._view, self._row, self._opened = _KEYS[key], 0, None
+            self._sample()
+        elif key in _MOVES:
+            self._row = max(self._row + _MOVES[key], 0)
+        elif key in ("\r", "\n"):
+            self._opened = None if self._opened else self._chosen()
+        elif key == "\x1b":
+            self._opened, self._filter = None, ""
+        elif key == "s":
+            self._total = not self._total
+        elif key == "/":
+            self._typing, self._filter = True, ""
+        elif key == " ":
+            self._paused = not self._paused
+        elif key == "q":
+            self._left = True
+
+    def _rows(self) -> list[Any]:
+        if self._picture is None:
+            return []
+        found = rows(self._picture, self._view, None, total=self._total)
+        return [one for one in found if self._filter.lower() in one.name.lower()]
+
+    def _chosen(self) -> str | None:
+        found = self._rows()
+        return found[min(self._row, len(found) - 1)].name if found else None
+
+    def _drawn(self, height: int, width: int) -> Any:
+        from rich.console import Group
+        from rich.text import Text
+
+        fit = max(height - _MARGIN, _LEAST)
+        above = [self._watch.vm.process.describe()]
+        above += ["", ""] if self._picture is None else head(self._picture)
+        state = [self._view, "by what they call" if self._total else "by their own"]
+        if self._filter or self._typing:
+            state.append(f"with {self._filter!r}" + ("_" if self._typing else ""))
+        if self._paused:
+            state.append("stopped")
+        above.append(", ".join(state))
+        return Group(
+            Text("\n".join(map(printable, above)), style="bold", no_wrap=True),
+            self._body(fit, width),
+            Text(_HELP, style="dim", no_wrap=True, overflow="ellipsis"),
+        )
+
+    def _body(self, fit: int, width: int) -> Any:
+        from rich.text import Text
+
+        if self._picture is None:
+            return Text("sampling …")
+        kind = VIEWS[self._view].kind
+        if kind in self._picture.missing:
+            return Text(f"not sampled: {printable(self._picture.missing[kind])}")
+        if self._opened is not None:
+            part = part_of(self._picture, self._view, self._opened)
+            lines = ["no samples of it now"] if part is None else str(part.tree()).splitlines()
+            shown = "\n".join(printable(line) for line in lines[:fit])
+            return Text(shown, no_wrap=True, overflow="ellipsis")
+        found = self._rows()
+        self._row = max(min(self._row, len(found) - 1), 0)
+        begin = max(self._row - fit + 1, 0)
+        shown_rows = found[begin : begin + fit]
+        styles = ["reverse" if begin + at == self._row else None for at in range(len(shown_rows))]
+        return table(
+            VIEWS[self._view].columns, [one.cells for one in shown_rows], styles=styles, width=width
+        )
+
+
+@contextlib.contextmanager
+def _keys() -> Iterator[int | None]:
+    """A descriptor that gives each key as it is pressed; ``None`` without a terminal."""
+    if not sys.stdin.isatty():
+        yield None
+        return
+    descriptor = sys.stdin.fileno()
+    before = termios.tcgetattr(descriptor)
+    try:
+        tty.setcbreak(descriptor)
+        yield descriptor
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _typed(descriptor: int | None, seconds: float) -> list[str]:
+    """The keys that were pressed; waits for one."""
+    if descriptor is None:
+        time.sleep(max(seconds, 0))
+        return []
+    if not select.select([descriptor], [], [], max(seconds, 0))[0]:
+        return []
+    text = os.read(descriptor, 64).decode(errors="replace")
+    found = []
+    while text:
+        length = 3 if text[:2] == "\x1b[" else 1
+        found.append(text[:length])
+        text = text[length:]
+    return found
