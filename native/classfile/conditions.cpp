@@ -9,11 +9,15 @@ namespace {
 
 using layouts::Test;
 
-constexpr const char* kComparisons[] = {"(JJI)I", "(DDI)I", "(Ljava/lang/Object;I)I",
+constexpr const char* kComparisons[] = {"(JJI)I",
+                                        "(DDI)I",
+                                        "(Ljava/lang/Object;I)I",
                                         "(Ljava/lang/Object;Ljava/lang/String;I)I",
-                                        "(IIILjava/lang/Object;)I"};
+                                        "(IIILjava/lang/Object;)I",
+                                        "(IIILjava/lang/Object;Ljava/lang/String;I)I",
+                                        "(IIILjava/lang/Object;JI)I"};
 
-enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent };
+enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent, kPathToText, kPathToNumber };
 
 // The UTF-16 unit that a text of one character stands for; -1 for any other text.
 int32_t character(Text text) {
@@ -25,6 +29,19 @@ int32_t character(Text text) {
 }
 
 }  // namespace
+
+bool is_followed(const Step& step) {
+  if (step.operation != Test::kCompare || step.path.size == 0) return false;
+  bool is_equality = step.holds == 2 || step.holds == 5;
+  if (step.type != 'J' && (step.type != 'S' || !is_equality)) return false;
+  for (uint32_t at = 0, end = 0; at < step.path.size; at = end + 1) {
+    end = at;
+    while (end < step.path.size && step.path.data[end] != '.') ++end;
+    Text name(step.path.data + at, end - at);
+    if (name == Text("length") || name == Text("class")) return false;
+  }
+  return true;
+}
 
 // The type of what a path of one field leads to from `this`, where the class itself has the field;
 // empty otherwise.
@@ -124,6 +141,8 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
                        : is_at_hand && step.type == 'L'                 ? kNull
                        : is_at_hand && step.type == 'S' && !serves_text ? kText
                                                                         : kInAgent;
+  bool is_path = comparison == kInAgent && kind == 'L' && !serves_text && is_followed(step) &&
+                 step.operand->kind != OperandKind::kStack;
   if (comparison == kInAgent) {
     if (!joins) number(1);
     // The number of the set, as in the probe itself.
@@ -135,6 +154,15 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   if (is_field) get_own_field(step.path, field, place);
   if (comparison == kInAgent) {
     if (kind != 'L') box(type);
+    if (is_path) {
+      if (step.type == 'S') {
+        text(step.text);
+      } else {
+        op(kLdc2W, 2);
+        out_->u2(pool_.add_long(step.constant));
+      }
+      number(static_cast<int32_t>(step.holds));
+    }
   } else if (comparison == kNull || comparison == kText) {
     if (comparison == kText) text(step.text);
     number(static_cast<int32_t>(step.holds));
@@ -149,10 +177,12 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     }
     number(static_cast<int32_t>(step.holds));
   }
+  bool is_asked = comparison == kInAgent;
+  if (is_path) comparison = step.type == 'S' ? kPathToText : kPathToNumber;
   uint16_t& method = comparisons_[comparison];
   if (method == 0) method = pool_.add_method(probe.helper, "test", kComparisons[comparison]);
   invoke(method, kComparisons[comparison]);
-  return joins && comparison == kInAgent;
+  return joins && is_asked;
 }
 
 }  // namespace jvmti::classfile

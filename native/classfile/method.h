@@ -351,7 +351,7 @@ class Method {
   Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
   uint16_t puts_[6] = {};     // by category: of what puts a value into a record
   uint16_t end_ = 0;
-  uint16_t comparisons_[5] = {};
+  uint16_t comparisons_[7] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

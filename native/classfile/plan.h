@@ -32,6 +32,9 @@ struct Step {
   Text path;
 };
 
+// Whether the helper follows the path itself, to a text or a whole number.
+bool is_followed(const Step& step);
+
 struct Probe {
   uint32_t number;  // in the plan
   Site site;

@@ -35,6 +35,25 @@ public class Logged {
     }
   }
 
+  static class Company extends Customer {
+    Company() {
+      name = "Acme";
+      age = 3;
+    }
+  }
+
+  static final Object[] SUBJECTS = {new Order(), null, new Order(), "text", new Order()};
+
+  static {
+    ((Order) SUBJECTS[2]).customer = null;
+    ((Order) SUBJECTS[4]).customer = new Company();
+    ((Order) SUBJECTS[4]).total = 1L << 40;
+  }
+
+  static boolean judge(Object subject) {
+    return subject != null;
+  }
+
   public static void main(String[] arguments) throws Exception {
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     System.out.println("ready");
@@ -45,6 +64,7 @@ public class Logged {
       for (int i = 0; i < number; i++) {
         order.sell(i, "tea " + i);
         Order.twice(i);
+        judge(SUBJECTS[i % SUBJECTS.length]);
       }
       System.out.println(order.total);
     }

@@ -295,3 +295,30 @@ def test_the_command_prints_hits(logged: JavaProgram) -> None:
             assert [json.loads(one)["values"]["pieces"] for one in lines] == [1001, 1002]
         else:
             assert [one.partition("] ")[2] for one in lines] == ["pieces=1001", "pieces=1002"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "of_five"),
+    [
+        ("subject.customer.name == 'Ada'", 1),
+        ("subject.customer.name != 'Ada'", 1),
+        ("subject.customer.name == 'nobody'", 0),
+        ("subject.customer.age > 10", 1),
+        ("subject.customer.age < 100", 2),
+        ("subject.total == 1099511627776", 1),
+        ("subject.total >= 0", 3),
+        ("subject.customer.name == 30", 0),
+        ("subject.customer.age == 'Ada'", 0),
+        ("subject.customer.friend == None", 4),
+        ("subject.open and subject.customer.name == 'Acme' and subject.customer.age == 3", 1),
+        ("not subject.customer.name == 'Ada'", 4),
+    ],
+)
+def test_a_path_is_followed_whatever_objects_come_by(
+    vm: jvmti.VM, logged: JavaProgram, condition: str, of_five: int
+) -> None:
+    with vm.trace("Logged.judge", when=condition, summary=True) as summary:
+        for _ in range(8):  # the first few are noted, and followed without the agent then
+            logged.ask("5")
+        found = sum(use.calls for use in summary.summary())
+    assert found == 8 * of_five

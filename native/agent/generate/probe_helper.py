@@ -52,7 +52,141 @@ lcmp
 ifne off
 """
 
+# Follows a path of fields from local 3: `paths` has, by set and step, the classes of the objects on
+# the way, and behind them the offsets and the type of the last field, 1 for int and 2 for long.
+# Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there.
+_PATH = """
+iload_0
+ifeq off
+{{is_gone_1}}
+getstatic THIS.paths [Ljava/lang/Object;
+iload_1
+bipush {{last_set}}
+iand
+aaload
+checkcast [Ljava/lang/Object;
+astore 7
+aload 7
+ifnull ask
+iload_2
+aload 7
+arraylength
+if_icmpge ask
+aload 7
+iload_2
+aaload
+checkcast [Ljava/lang/Object;
+astore 7
+aload 7
+ifnull ask
+aload 7
+arraylength
+iconst_1
+isub
+istore 10
+aload 7
+iload 10
+aaload
+checkcast [J
+astore 9
+{numbers}
+iconst_0
+istore 8
+aload_3
+astore 11
+next:
+iload 8
+iload 10
+if_icmpge there
+aload 11
+ifnull off
+{is_class}
+getstatic THIS.unsafe L{{unsafe}};
+aload 11
+aload 9
+iload 8
+laload
+invokevirtual {{unsafe}}.{{get_reference}} (Ljava/lang/Object;J)Ljava/lang/Object;
+astore 11
+iload 8
+iconst_1
+iadd
+istore 8
+goto next
+there:
+{there}
+ask:
+iload_1
+iload_2
+aload_3
+invokestatic THIS.test (IILjava/lang/Object;)I
+ireturn
+off:
+iconst_0
+ireturn
+"""
+_IS_CLASS = """
+aload 11
+invokevirtual java/lang/Object.getClass ()Ljava/lang/Class;
+aload 7
+iload 8
+aaload
+if_acmpne ask
+"""
+_TO_TEXT = """
+aload 11
+aload 4
+iload 5
+invokestatic THIS.test (Ljava/lang/Object;Ljava/lang/String;I)I
+ireturn
+"""
+_TO_NUMBER = f"""
+aload 11
+ifnull off
+{_IS_CLASS}
+getstatic THIS.unsafe L{{unsafe}};
+aload 11
+aload 9
+iload 8
+laload
+aload 9
+iload 8
+iconst_1
+iadd
+laload
+lconst_1
+lcmp
+ifne wide
+invokevirtual {{unsafe}}.getInt (Ljava/lang/Object;J)I
+i2l
+goto compare
+wide:
+invokevirtual {{unsafe}}.getLong (Ljava/lang/Object;J)J
+compare:
+lload 4
+iload 6
+invokestatic THIS.test (JJI)I
+ireturn
+"""
+# The last field of the path is no reference.
+_NUMBERS_LAST = """
+iload 10
+iconst_1
+isub
+istore 10
+"""
+
 _METHODS = {
+    "test (IIILjava/lang/Object;Ljava/lang/String;I)I": (
+        6,
+        12,
+        _PATH.format(numbers="", is_class=_IS_CLASS, there=_TO_TEXT),
+    ),
+    "test (IIILjava/lang/Object;JI)I": (
+        8,
+        12,
+        _PATH.format(numbers=_NUMBERS_LAST, is_class=_IS_CLASS, there=_TO_NUMBER),
+    ),
     # What the class needs to know once.
     "<clinit> ()V": (
         5,
@@ -67,6 +201,9 @@ _METHODS = {
         putstatic THIS.tid J
         invokestatic THIS.control ()J
         putstatic THIS.control J
+        bipush {sets}
+        anewarray java/lang/Object
+        putstatic THIS.paths [Ljava/lang/Object;
         return
         """,
     ),
@@ -939,7 +1076,7 @@ _NATIVES = (
     "raise (ILjava/lang/String;Ljava/lang/String;)V",
     "test (IILjava/lang/Object;)I",
 )
-_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J")
+_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J", "paths [Ljava/lang/Object;")
 LEAVING = "java/lang/JvmtiProbesLeft"
 """The class of what leaves a method early; its field has the array of the thread that stopped.
 
@@ -954,6 +1091,8 @@ _NUMBERS = {
     "tallies": _AT["tallies"],
     "number": _AT["number"],
     "last_set": MEMORY.SETS - 1,
+    "sets": MEMORY.SETS,
+    "get_reference": "getReference",
     "last_lane": LANES.COUNT - 1,
     "line": LANES.LINE,
     "tails": LANES.TAILS,
@@ -976,6 +1115,7 @@ _NUMBERS = {
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
 _NUMBERS["is_gone"] = _IS_GONE.format(**_NUMBERS)
+_NUMBERS["is_gone_1"] = _NUMBERS["is_gone"].replace("iload_0", "iload_1")
 
 _NUMBER_OF = {name: number for number, (name, _) in enumerate(OPCODES)}
 _TAKES = dict(OPCODES)
@@ -1059,8 +1199,14 @@ def _assemble(text: str, constants: _Constants) -> tuple[bytes, bytes]:
     return bytes(code), caught
 
 
-def helper_class(name: str) -> bytes:
-    """The class file of the helper under an internal name."""
+def helper_class(name: str, get_reference: str = "getReference") -> bytes:
+    """The class file of the helper.
+
+    Args:
+        name: its internal name.
+        get_reference: the name of the method of ``Unsafe``; Java 11 has another.
+    """
+    numbers = _NUMBERS | {"get_reference": get_reference}
     constants = _Constants(name)
     body = bytearray(struct.pack(">HHHH", _PUBLIC | _FINAL | _SUPER, constants.klass("THIS"), 0, 0))
     struct.pack_into(">H", body, 4, constants.klass("java/lang/Object"))
@@ -1076,7 +1222,7 @@ def helper_class(name: str) -> bytes:
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 0)
     for method, (stack, most_locals, text) in _METHODS.items():
         of, descriptor = method.split()
-        code, handlers = _assemble(text.format(**_NUMBERS), constants)
+        code, handlers = _assemble(text.format(**numbers), constants)
         access = _STATIC | (0 if of == "<clinit>" else _PUBLIC)
         body += struct.pack(">HHHH", access, constants.text(of), constants.text(descriptor), 1)
         body += struct.pack(">HI", constants.text("Code"), 10 + len(code) + len(handlers))
@@ -1151,6 +1297,9 @@ def probe_helper_header() -> str:
             f'constexpr const char* kProbeHelper = "{name}";',
             "constexpr uint8_t kProbeHelperClass[] = {",
             *_rows(helper_class(name)),
+            "};",
+            "constexpr uint8_t kProbeHelperClass11[] = {",
+            *_rows(helper_class(name, "getObject")),
             "};\n",
             f'constexpr const char* kProbeGate = "{gate}";',
             "constexpr uint8_t kProbeGateClosed[] = {",

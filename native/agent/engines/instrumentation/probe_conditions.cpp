@@ -268,7 +268,11 @@ jint ProbeSet::test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from) {
   UsedProbes used(number);
   ProbeSet* set = used.get();
   bool is_known = set != nullptr && set->active_ && step < set->plan_.steps().size();
-  return is_known && set->holds(jni, set->plan_.steps()[step], from) ? 1 : 0;
+  if (!is_known) return 0;
+  const classfile::Step& it = set->plan_.steps()[step];
+  bool holds = set->holds(jni, it, from);
+  if (classfile::is_followed(it)) set->note_path(jni, step, from);
+  return holds ? 1 : 0;
 }
 
 }  // namespace jvmti

@@ -48,9 +48,10 @@ bool find_fields(JNIEnv* jni) {
     whole = whole && known.boxed[i] != nullptr;
   }
   if (!whole) return false;
+  known.object = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Object").get()));
   known.throwable = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Throwable").get()));
   known.enumeration = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Enum").get()));
-  return known.throwable != nullptr && known.enumeration != nullptr;
+  return known.object != nullptr && known.throwable != nullptr && known.enumeration != nullptr;
 }
 
 // Calls each native method once, for no set: the VM looks for one by Java code, which may have
@@ -75,6 +76,22 @@ bool link_natives(JNIEnv* jni, jclass helper) {
   return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V");
 }
 
+bool find_own_fields(JNIEnv* jni, jclass helper, jclass unsafe) {
+  KnownFields& known = known_fields;
+  jfieldID paths = jni->GetStaticFieldID(helper, "paths", "[Ljava/lang/Object;");
+  jfieldID own = paths == nullptr
+                     ? nullptr
+                     : jni->GetStaticFieldID(helper, "unsafe", "Ljdk/internal/misc/Unsafe;");
+  if (own == nullptr) return false;
+  known.offset_of = jni->GetMethodID(unsafe, "objectFieldOffset", "(Ljava/lang/reflect/Field;)J");
+  if (known.offset_of == nullptr) return false;
+  LocalRef<> found(jni, jni->GetStaticObjectField(helper, paths));
+  known.paths = static_cast<jobjectArray>(hold(jni, found));
+  found.reset(jni->GetStaticObjectField(helper, own));
+  known.unsafe = hold(jni, found);
+  return known.paths != nullptr && known.unsafe != nullptr;
+}
+
 template <size_t kSize>
 LocalRef<jclass> define(JNIEnv* jni, const char* name, const uint8_t (&bytes)[kSize]) {
   return LocalRef<jclass>(jni,
@@ -93,11 +110,20 @@ const char* load(JNIEnv* jni) {
   LocalRef<jclass> leaving = existing(jni, kProbeLeaving);
   if (leaving == nullptr) leaving = define(jni, kProbeLeaving, kProbeLeavingClass);
   LocalRef<jclass> defined(jni);
+  // Java 11 calls it getObject.
+  LocalRef<jclass> unsafe = existing(jni, "jdk/internal/misc/Unsafe");
+  if (unsafe == nullptr) return "the JVM's own classes are not as they should be";
+  bool is_new = jni->GetMethodID(unsafe, "getReference",
+                                 "(Ljava/lang/Object;J)Ljava/lang/Object;") != nullptr;
+  if (jni->ExceptionCheck()) jni->ExceptionClear();
   bool gated = leaving != nullptr && define(jni, kProbeGate, kProbeGateClosed) != nullptr;
-  if (gated) defined = define(jni, kProbeHelper, kProbeHelperClass);
+  if (gated) {
+    defined = is_new ? define(jni, kProbeHelper, kProbeHelperClass)
+                     : define(jni, kProbeHelper, kProbeHelperClass11);
+  }
   // Asking for a method initializes the class.
   bool ready = defined != nullptr && jni->GetStaticMethodID(defined, "start", "(I)J") != nullptr &&
-               link_natives(jni, defined);
+               link_natives(jni, defined) && find_own_fields(jni, defined, unsafe);
   if (jni->ExceptionCheck()) {
     jni->ExceptionDescribe();
     jni->ExceptionClear();

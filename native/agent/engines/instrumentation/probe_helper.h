@@ -22,6 +22,10 @@ struct KnownFields {
   jfieldID message;
   jfieldID name;
   jfieldID boxed[8];
+  jclass object;
+  jobjectArray paths;  // of the helper: by set and step, what it follows by itself
+  jobject unsafe;
+  jmethodID offset_of;  // of a field in an object
 };
 extern const char* const kBoxClasses[8];
 extern KnownFields known_fields;

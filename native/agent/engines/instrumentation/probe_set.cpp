@@ -143,6 +143,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     return false;
   }
   if (most_sites_ == 0) most_sites_ = kMostSites;
+  if (!make_paths(call.jni)) return false;
   for (int32_t i = 0; i < request.held; ++i) {
     if (!held_.push({nullptr, nullptr})) return false;
   }
@@ -220,6 +221,7 @@ void ProbeSet::serve_receivers() {
 void ProbeSet::restore(JNIEnv* jni) {
   if (env_ == nullptr || jni == nullptr) return;
   let_go(jni);
+  forget_paths(jni);
   need_gate(jni, false);
   if (events_ != nullptr) {
     Locked locked(mutex_);

@@ -90,6 +90,10 @@ class ProbeSet {
 
   // Of the helper class: whether a step of a condition holds for what is behind an object.
   static jint test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from);
+  // Where the fields on the path of a step are, for the helper; false without memory.
+  bool make_paths(JNIEnv* jni);
+  void note_path(JNIEnv* jni, uint32_t step, jobject from);
+  void forget_paths(JNIEnv* jni);
   // The same: waits while the set is there; throws an exception of a class, as the caller of the
   // helper finds it.
   static void pause(uint32_t number, int64_t nanoseconds);
@@ -182,9 +186,10 @@ class ProbeSet {
   };
   Vector<Held> held_;  // the last calls, each at its number modulo their number
   int64_t held_count_ = 0;
-  Index caller_answers_;  // of a caller and a step: 1 for no, 2 for yes
-  Index frame_numbers_;   // of a method and a location, among those of classes
-  Index field_numbers_;   // of a class and a name, from 1
+  Vector<uint8_t> path_tries_;  // how often the path of a step has been noted
+  Index caller_answers_;        // of a caller and a step: 1 for no, 2 for yes
+  Index frame_numbers_;         // of a method and a location, among those of classes
+  Index field_numbers_;         // of a class and a name, from 1
   Vector<KnownField> fields_;
   Index woven_;             // hashes of the names of classes that have probes
   int64_t woven_last_ = 0;  // by the clock in milliseconds
