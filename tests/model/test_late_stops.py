@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -366,7 +368,63 @@ def test_nothing_of_steps_stays_in_the_classes(vm: jvmti.VM, program: JavaProgra
     assert [bytes(one.class_file) for one in classes] == before
 
 
+STEPPING = """
+import sys, jvmti
+vm = jvmti.attach(int(sys.argv[1]), timeout=60)
+with vm.breakpoint("Stopping", "another") as stops:
+    print("armed", flush=True)
+    stop = stops.next(60).step("into", timeout=60)
+    print(stop.method.name, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_controller_that_is_killed_in_a_step_leaves_nothing(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.breakpoint("Stopping", "another"):
+        (gate,) = vm.classes("java.lang.JvmtiProbes*Gate")
+    classes = stopping.cls(vm), gate
+    before = [bytes(one.class_file) for one in classes]
+    controller = subprocess.Popen(
+        [sys.executable, "-c", STEPPING, str(program.pid)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert controller.stdout is not None
+    assert controller.stdout.readline() == "armed\n"
+    program.ask("start t other 2")
+    assert controller.stdout.readline() == "add\n"
+    assert bytes(gate.class_file) != before[1]
+    controller.kill()
+    controller.communicate()
+    assert program.ask("join t") == "12"
+    until = time.monotonic() + SOON
+    while [bytes(one.class_file) for one in classes] != before:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
 # ---- several sets of probes in one method -----------------------------------------------------
+
+
+def test_requests_at_one_place_stop_a_thread_one_after_the_other_the_newest_first(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    order: list[str] = []
+    requests = [
+        vm.breakpoint(
+            "Stopping", "add", line=LINE["sum"], do=lambda stop, name=name: order.append(name)
+        )
+        for name in ("first", "second", "third")
+    ]
+    program.ask("start t other 2")
+    assert program.ask("join t") == "12"
+    for request in requests:
+        request.cancel()
+    assert order == ["third", "second", "first"] * 2
+    assert [one.hits for one in requests] == [2, 2, 2]
 
 
 def test_an_index_is_that_of_the_class_file_whatever_probes_the_method_has(
