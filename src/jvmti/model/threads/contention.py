@@ -238,10 +238,11 @@ class LockWatch:
             monitor = wanted.kind == "monitor"
             if not (blocked if monitor else _locking(thread.frames)):
                 continue  # its stack is of a moment before, when it did not wait for this
-            if monitor and (thread.name in reported or not (first or before)):
+            known_before = before is not None and before.lock.kind == "monitor"
+            if monitor and (thread.name in reported or not (first or known_before)):
                 continue  # the VM reports this one
             use.exact = use.exact and monitor
-            if before is not None and before.lock is not use and monitor:
+            if before is not None and before.lock is not use and _same_kind(before.lock, use):
                 # The same wait, or its end would have been reported: by now the lock has a name.
                 use.owners.update(before.lock.owners)
                 before.lock.owners.clear()
@@ -278,6 +279,11 @@ class LockWatch:
             if use.class_name == wanted.class_name:
                 found[wanted] = use
         return found
+
+
+def _same_kind(one: LockUse, other: LockUse) -> bool:
+    """Whether two can be one monitor that had no name at first."""
+    return one.kind == other.kind == "monitor" and one.class_name == other.class_name
 
 
 def _locking(frames: Iterable[Frame]) -> bool:
