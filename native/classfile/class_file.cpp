@@ -61,6 +61,34 @@ bool has_nan(const uint8_t* data, uint64_t size) {
   return false;
 }
 
+bool deepen_stacks(uint8_t* data, uint64_t size, uint32_t by) {
+  constexpr uint32_t kDeepest = 0xFFFF;
+  Bytes bytes(data, size);
+  ConstantPool pool;
+  bytes.take(8);  // magic number and version
+  if (bytes.bad || pool.read(bytes) != Status::kOk) return false;
+  bytes.take(6);  // access flags, class, superclass
+  bytes.take(UINT64_C(2) * bytes.u2());
+  bool found = false;
+  for (bool methods : {false, true}) {
+    uint32_t members = bytes.u2();
+    for (uint32_t i = 0; i < members && !bytes.bad; ++i) {
+      bytes.take(6);  // access flags, name, descriptor
+      uint32_t attributes = bytes.u2();
+      for (uint32_t j = 0; j < attributes && !bytes.bad; ++j) {
+        Text name = pool.utf8(bytes.u2());
+        Bytes attribute = bytes.part(bytes.u4());
+        if (!methods || !(name == "Code") || attribute.left() < 2) continue;
+        uint8_t* deepest = data + (attribute.at - data);
+        if (read2(deepest) + by > kDeepest) continue;
+        write2(deepest, read2(deepest) + by);
+        found = true;
+      }
+    }
+  }
+  return found;
+}
+
 uint8_t ConstantPool::tag(uint32_t index) const {
   return index == 0 || index >= read_ || offsets_[index] == 0 ? 0 : start_[offsets_[index]];
 }

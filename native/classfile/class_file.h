@@ -235,4 +235,8 @@ class ConstantPool {
 // Whether a class file has a constant that is no number, which equals nothing, not even itself.
 bool has_nan(const uint8_t* data, uint64_t size);
 
+// Gives every method's code more room on its operand stack than it asks for; false if none has
+// code.
+bool deepen_stacks(uint8_t* data, uint64_t size, uint32_t by);
+
 }  // namespace jvmti::classfile

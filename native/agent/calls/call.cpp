@@ -64,6 +64,44 @@ bool too_early(Call& call) {
   return true;
 }
 
+namespace {
+
+constexpr jint kDeepest = 1024;  // frames that are searched
+
+bool is_among(const jvmtiFrameInfo* frames, jint count, jmethodID method) {
+  for (jint i = 0; i < count; ++i) {
+    if (frames[i].method == method) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void check_runs(Call& call, jmethodID obsolete) {
+  jvmtiEnv* env = call.session.tags();
+  if (env == nullptr || too_early(call)) return;
+  jvmtiFrameInfo own[64];  // a handler asks for the frames of its own thread
+  jint count = 0;
+  jint most = sizeof own / sizeof *own;
+  if (env->GetStackTrace(nullptr, 0, most, own, &count) == JVMTI_ERROR_NONE &&
+      is_among(own, count, obsolete)) {
+    return;
+  }
+  Deallocated<jvmtiStackInfo> stacks(env);
+  if (env->GetAllStackTraces(kDeepest, stacks.out(), &count) == JVMTI_ERROR_NONE) {
+    bool runs = false;
+    for (jint i = 0; i < count; ++i) {
+      const jvmtiStackInfo& stack = stacks.get()[i];
+      delete_local(call.jni, stack.thread);
+      runs = runs || is_among(stack.frame_buffer, stack.frame_count, obsolete);
+    }
+    if (runs) return;
+  }
+  call.refuse(JVMTI_ERROR_INVALID_METHODID,
+              "the method is of a version of its class that was replaced, and no thread runs it "
+              "any more");
+}
+
 bool Borrowed::borrow(Call& call, uint64_t handle, uint8_t kind, bool any_array) {
   if (too_early(call) || handle == 0) return false;
   uint8_t own = kind_of(handle);

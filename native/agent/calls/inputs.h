@@ -87,6 +87,10 @@ class In<Nullable<Kind>, std::enable_if_t<Kind::is_object>> : public ObjectInput
 // with a handle of one.
 bool too_early(Call& call);
 
+// HotSpot frees an obsolete method some time after it has run for the last time, and leaves its id,
+// which then leads anywhere.  Refuses those that no thread runs any more.
+void check_runs(Call& call, jmethodID obsolete);
+
 // A method or a field, which was issued here.
 template <class Kind, class Record>
 class RecordInput {
@@ -108,7 +112,9 @@ class RecordInput {
 template <>
 class In<kinds::Method> : public RecordInput<kinds::Method, MethodRecord> {
  public:
-  In(Call& call, int parameter) : RecordInput(call, parameter, call.session.methods, "method") {}
+  In(Call& call, int parameter) : RecordInput(call, parameter, call.session.methods, "method") {
+    if (record() != nullptr && record()->obsolete) check_runs(call, record()->id);
+  }
 };
 template <>
 class In<kinds::Field> : public RecordInput<kinds::Field, FieldRecord> {

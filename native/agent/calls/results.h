@@ -75,7 +75,7 @@ struct Wire<kinds::WeakReference> : OneLeaf<jweak, uint64_t> {
 template <>
 struct Wire<kinds::Method> : OneLeaf<jmethodID, uint64_t> {
   static void write(Call& call, Sink sink, jmethodID value) {
-    sink.leaf(0).handle(call.session.methods.issue(value), value != nullptr);
+    sink.leaf(0).handle(call.session.methods.issue(value, call.session.tags()), value != nullptr);
   }
 };
 

@@ -11,6 +11,8 @@ namespace jvmti {
 
 inline Turn changing_classes;
 inline std::atomic<pthread_t> class_changer{};  // whose turn it is
+// That the VM gives breakpoints to somebody is known.
+inline std::atomic<bool> breakpoints_possible{false};
 
 // HotSpot takes the class file of a class that is to be retransformed without a lock. If another
 // thread redefines the class meanwhile, that file is freed, and hooks are shown whatever is there
@@ -20,22 +22,25 @@ inline std::atomic<pthread_t> class_changer{};  // whose turn it is
 // does on the thread whose turn it is, belongs to the turn.
 class ClassChange {
  public:
-  ClassChange()
-      : has_turn_(class_changer.load() != pthread_self() &&
-                  changing_classes.take_within(kLongest)) {
-    if (has_turn_) class_changer = pthread_self();
+  explicit ClassChange(int longest = 2000)
+      : is_nested_(class_changer.load() == pthread_self()),
+        took_turn_(!is_nested_ && changing_classes.take_within(longest)) {
+    if (took_turn_) class_changer = pthread_self();
   }
   ~ClassChange() {
-    if (!has_turn_) return;
+    if (!took_turn_) return;
     class_changer = pthread_t{};
     changing_classes.give_back();
   }
   ClassChange(const ClassChange&) = delete;
   ClassChange& operator=(const ClassChange&) = delete;
 
+  // False when the time, in milliseconds, ran out.
+  bool has_turn() const { return is_nested_ || took_turn_; }
+
  private:
-  static constexpr int kLongest = 2000;  // milliseconds
-  const bool has_turn_;
+  const bool is_nested_;
+  const bool took_turn_;
 };
 
 }  // namespace jvmti

@@ -5,19 +5,6 @@
 
 namespace jvmti {
 
-jvmtiError VmSetting::set(jclass of) const {
-  switch (event) {
-    case JVMTI_EVENT_BREAKPOINT: {
-      ClassChange change;
-      return env->SetBreakpoint(static_cast<jmethodID>(member), location);
-    }
-    case JVMTI_EVENT_FIELD_ACCESS:
-      return env->SetFieldAccessWatch(of, static_cast<jfieldID>(member));
-    default:
-      return env->SetFieldModificationWatch(of, static_cast<jfieldID>(member));
-  }
-}
-
 void VmSetting::clear(jclass of) const {
   if (event == JVMTI_EVENT_BREAKPOINT) {
     ClassChange change;

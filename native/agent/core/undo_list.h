@@ -17,7 +17,6 @@ struct VmSetting {
   jlocation location;
   jweak klass;  // of what is in an undo list
 
-  jvmtiError set(jclass of) const;
   void clear(jclass of) const;
   bool operator==(const VmSetting& other) const {
     return event == other.event && env == other.env && member == other.member &&

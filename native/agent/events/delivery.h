@@ -31,7 +31,7 @@ class Delivery : NoCopy {
     uint8_t kind = Kind::kind == kinds::Object::kind ? 0 : Kind::kind;
     return call_.jni == nullptr ? uint64_t{0} : call_.issue(reference, kind);
   }
-  uint64_t handle(jmethodID id) { return call_.session.methods.issue(id); }
+  uint64_t handle(jmethodID id) { return call_.session.methods.issue(id, call_.session.tags()); }
   template <class Kind>
   void object(typename Kind::C reference) {
     payload_.number(handle<Kind>(reference));

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "agent/core/class_changes.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/events/events.h"
 #include "agent/guards/method_details.h"
@@ -67,21 +68,30 @@ bool limit_frames(Call& call, Depth& maximum) {
   return limit_to_deepest(call, threads.begin(), threads.count(), maximum);
 }
 
-bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocation>& location) {
-  if (!held(call.env).can_generate_breakpoint_events) return true;  // the VM says so itself
-  const MethodDetails* details = details_of(call, method.record());
-  if (details == nullptr) return false;
+jvmtiError set_breakpoint(Call& call, jmethodID method, jlocation location) {
+  constexpr int kLongest = 10 * 1000;  // milliseconds
+  if (!held(call.env).can_generate_breakpoint_events) {
+    return call.env->SetBreakpoint(method, location);  // the VM refuses it itself
+  }
+  const MethodDetails* details = details_of(call, method);
+  if (details == nullptr) return call.outcome();
   if ((details->modifiers & kAccNative) != 0) {
     return call.refuse(JVMTI_ERROR_NATIVE_METHOD, "%s is native and has no bytecodes",
                        details->name.get());
   }
-  Code code;
-  if (!code.fetch(call, method.c())) return false;
-  if (!code.starts_at(location.c())) {
-    return call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
-                       details->name.get(), static_cast<long long>(location.c()));
+  ClassChange change(kLongest);
+  if (!change.has_turn()) {
+    return call.refuse(JVMTI_ERROR_INTERNAL,
+                       "classes have been changing for 10 s, and a breakpoint cannot be set "
+                       "meanwhile: try again");
   }
-  return true;
+  Code code;
+  if (!code.fetch(call, method)) return call.outcome();
+  if (!code.starts_at(location)) {
+    return call.refuse(JVMTI_ERROR_INVALID_LOCATION, "no instruction of %s starts at %lld",
+                       details->name.get(), static_cast<long long>(location));
+  }
+  return call.env->SetBreakpoint(method, location);
 }
 
 // HotSpot takes every mode but JVMTI_ENABLE for JVMTI_DISABLE, and numbers between those of events,

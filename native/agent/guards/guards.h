@@ -17,7 +17,9 @@ bool limit_frames(Call& call, const ThreadOrCurrent& thread, const Depth& start,
 bool limit_frames(Call& call, Depth& maximum);
 bool limit_frames(Call& call, const In<List<kinds::Thread>>& threads, Depth& maximum);
 
-bool set_breakpoint(Call& call, const In<kinds::Method>& method, const In<jlocation>& location);
+// A breakpoint anywhere but at an instruction is taken by the VM, which crashes when it gets there.
+// The bytecodes may not change in between, so this check belongs to the call.
+jvmtiError set_breakpoint(Call& call, jmethodID method, jlocation location);
 
 bool event_mode(Call& call, const In<jvmtiEventMode>& mode, const In<jvmtiEvent>& event,
                 const ThreadOrCurrent& thread);

@@ -71,7 +71,8 @@ const MethodDetails* details_of(Call& call, MethodRecord* record) {
 }
 
 const MethodDetails* details_of(Call& call, jmethodID method) {
-  MethodRecord* record = call.session.methods.find(call.session.methods.issue(method));
+  MethodRecord* record =
+      call.session.methods.find(call.session.methods.issue(method, call.session.tags()));
   if (record != nullptr) return details_of(call, record);
   return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
 }

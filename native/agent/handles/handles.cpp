@@ -222,15 +222,25 @@ void Objects::clear(JNIEnv* jni) {
   });
 }
 
-uint64_t Methods::issue(jmethodID method) {
-  if (method == nullptr) return 0;
-  uint64_t key = reinterpret_cast<uint64_t>(method);
+uint32_t Methods::find_issued(jmethodID method) {
   Locked locked(mutex_);
-  uint32_t index = index_.find(key);
+  return index_.find(reinterpret_cast<uint64_t>(method));
+}
+
+uint64_t Methods::issue(jmethodID method, jvmtiEnv* env) {
+  if (method == nullptr) return 0;
+  uint32_t index = find_issued(method);
+  if (index != 0) return handle_of(index);
+  jboolean obsolete = JNI_FALSE;
+  if (env != nullptr) env->IsMethodObsolete(method, &obsolete);
+  Locked locked(mutex_);
+  uint64_t key = reinterpret_cast<uint64_t>(method);
+  index = index_.find(key);
   if (index == 0) {
     MethodRecord* record = records_.add();
     if (record == nullptr) return 0;
     record->id = method;
+    record->obsolete = obsolete != JNI_FALSE;
     index = static_cast<uint32_t>(records_.size());
     if (!index_.insert(key, index)) return 0;
   }

@@ -69,6 +69,7 @@ struct MethodDetails {
 struct MethodRecord {
   jmethodID id;
   MethodDetails* details;
+  bool obsolete;  // of a version of its class that has been replaced
 };
 
 // What was issued stays for as long as the session: its handles have no generations.
@@ -94,8 +95,12 @@ class Issued {
 class Methods : public Issued<kinds::Method, MethodRecord> {
  public:
   ~Methods();
-  uint64_t issue(jmethodID method);
+  // The environment says whether it is obsolete; null where nothing can be asked.
+  uint64_t issue(jmethodID method, jvmtiEnv* env);
   void clear(JNIEnv* jni);
+
+ private:
+  uint32_t find_issued(jmethodID method);
 };
 
 struct FieldRecord {

@@ -6,6 +6,7 @@
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
+#include "agent/guards/guards.h"
 #include "agent/handles/class_names.h"
 #include "agent/overrides/direct_buffers.h"
 #include "generated/overrides.h"
@@ -262,6 +263,7 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   if (capabilities.c()->can_pop_frame || capabilities.c()->can_force_early_return) expect_leaving();
   jvmtiError error = call.env->AddCapabilities(capabilities.c());
   note_capabilities(call);
+  if (held(call.env).can_generate_breakpoint_events) breakpoints_possible = true;
   if (error != JVMTI_ERROR_NOT_AVAILABLE) return error;
   jvmtiCapabilities potential{};
   call.env->GetPotentialCapabilities(&potential);
@@ -318,8 +320,7 @@ jvmtiError name_classes(Call& call, jvmtiError error, jint count, ClassAt class_
 
 jvmtiError SetBreakpoint(Call& call, const In<kinds::Method>& method,
                          const In<jlocation>& location) {
-  ClassChange change;
-  return call.env->SetBreakpoint(method.c(), location.c());
+  return guard::set_breakpoint(call, method.c(), location.c());
 }
 
 jvmtiError ClearBreakpoint(Call& call, const In<kinds::Method>& method,

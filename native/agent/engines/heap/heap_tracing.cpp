@@ -172,7 +172,7 @@ void Tracing::note(jlong referrer, jvmtiHeapReferenceKind kind, const jvmtiHeapR
   ReferencePlace place = place_of(kind, info, -1);
   layouts::Edge edge{referrer, kind, place.index, place.thread_id, place.depth, 0, weakly};
   if (place.method != nullptr) {
-    edge.method = static_cast<jlong>(call.session.methods.issue(place.method));
+    edge.method = static_cast<jlong>(call.session.methods.issue(place.method, nullptr));
   }
   failed = failed || !edges.push(edge);
 }

@@ -28,7 +28,7 @@ class HeapWalk : NoCopy {
   bool over() const { return over_; }
   jint abort() const { return abort_; }
   Writer& data() { return data_; }
-  uint64_t method(jmethodID id) { return call_.session.methods.issue(id); }
+  uint64_t method(jmethodID id) { return call_.session.methods.issue(id, nullptr); }
   // Takes the record of a call; what the callback returns to the VM.
   template <class Record>
   jint visited(Visit visit, const Record& record, jlong* tag, jlong* referrer_tag = nullptr) {

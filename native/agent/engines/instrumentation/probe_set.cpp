@@ -6,6 +6,7 @@
 #include "agent/core/class_changes.h"
 #include "agent/core/environments.h"
 #include "agent/engines/instrumentation/code_moves.h"
+#include "agent/engines/instrumentation/distinct_versions.h"
 #include "agent/engines/instrumentation/step_gate.h"
 #include "base/clock.h"
 #include "base/patterns.h"
@@ -283,6 +284,7 @@ bool ProbeSet::free() {
 
 jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
   ClassChange change;
+  DistinctVersions distinct;
   return env_->RetransformClasses(count, classes);
 }
 

@@ -44,7 +44,7 @@ class JniValues {
     } else if constexpr (std::is_same<T, jmethodID>::value) {
       method_ = value;
       letter('m');
-      out_.number(call_.session.methods.issue(value));
+      out_.number(call_.session.methods.issue(value, call_.session.tags()));
     } else if constexpr (std::is_same<T, jfieldID>::value) {
       put_field(value);
     } else if constexpr (std::is_same<T, const char*>::value) {

@@ -3,8 +3,24 @@
 #include <unistd.h>
 
 #include "agent/engines/stops/stepping.h"
+#include "agent/guards/guards.h"
 
 namespace jvmti {
+
+namespace {
+
+jvmtiError set_in_vm(Call& call, const VmSetting& one, jclass klass) {
+  switch (one.event) {
+    case JVMTI_EVENT_BREAKPOINT:
+      return guard::set_breakpoint(call, static_cast<jmethodID>(one.member), one.location);
+    case JVMTI_EVENT_FIELD_ACCESS:
+      return one.env->SetFieldAccessWatch(klass, static_cast<jfieldID>(one.member));
+    default:
+      return one.env->SetFieldModificationWatch(klass, static_cast<jfieldID>(one.member));
+  }
+}
+
+}  // namespace
 
 Installed** StopRequests::bucket(const void* member) {
   uint64_t key = reinterpret_cast<uint64_t>(member) * 0x9E3779B97F4A7C15u;
@@ -108,13 +124,13 @@ void StopRequests::place(Call& call, StopRequest* request, jclass klass, const v
     return;
   }
   VmSetting setting = made->setting(call.env);
-  jvmtiError error = setting.set(klass);
+  jvmtiError error = set_in_vm(call, setting, klass);
   // Redefining a class clears breakpoints that other stops still have.
   if (!first && error == JVMTI_ERROR_DUPLICATE) return;
   // Another thread may just be taking the last stop away from the place.
   for (int attempt = 0; error == JVMTI_ERROR_DUPLICATE && attempt < 20; ++attempt) {
     usleep(1000);
-    error = setting.set(klass);
+    error = set_in_vm(call, setting, klass);
   }
   if (error == JVMTI_ERROR_NONE) {
     if (call.session.undo_list.note(call.jni, setting, klass)) return;

@@ -18,7 +18,6 @@ class BreakpointFunctions(Calling):
         phase=LIVE,
         capabilities=("can_generate_breakpoint_events",),
         errors=("DUPLICATE",),
-        guard="set_breakpoint",
         record="set_breakpoint",
         overridden=True,
     )
