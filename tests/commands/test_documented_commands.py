@@ -50,6 +50,7 @@ SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no comman
 """Text that looks like a command line and is none."""
 FOR_EVER = re.compile(
     r"--watch|jvmti attach|Workload|stay|"
+    r"jvmti top (?!.*--(?:once|duration))|"
     r"jvmti (?:events|trace|logpoint|change) (?!.*--(?:duration|count|times))"
 )
 """Lines that go on until Ctrl-C."""
@@ -167,6 +168,7 @@ def completed(line: str, pid: int) -> str:
         "jvmti change": f"jvmti change {pid} com.acme.Order.add --return 1 --times 1",
         "jvmti logpoint": f"jvmti logpoint {pid} com.acme.Order:42 'n={{n}}' --count 1",
         "jvmti profile": f"jvmti profile {pid} --duration 1",
+        "jvmti top": f"jvmti top {pid} --once",
         "jvmti run": "jvmti run agent.py -- java -cp classes Idle",
         "jvmti agent-options": "jvmti agent-options --reserve",
         "jvmti doctor --attach": f"jvmti doctor --attach {pid}",

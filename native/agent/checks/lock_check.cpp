@@ -26,17 +26,10 @@ struct Held {
   int count;
 };
 
-pthread_key_t key;
-pthread_once_t once = PTHREAD_ONCE_INIT;
-
+// Nothing is allocated for it: an allocation of the agent may be made to fail.
 Held& held() {
-  pthread_once(&once, [] { pthread_key_create(&key, free); });
-  Held* own = static_cast<Held*>(pthread_getspecific(key));
-  if (own == nullptr) {
-    own = static_cast<Held*>(calloc(1, sizeof(Held)));
-    pthread_setspecific(key, own);
-  }
-  return *own;
+  thread_local Held own{};
+  return own;
 }
 
 [[noreturn]] void end(const Held& own, const char* what) {

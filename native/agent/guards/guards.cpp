@@ -125,7 +125,7 @@ bool is_loaded(Call& call, jclass klass) {
   jfieldID field = module;
   if (field == nullptr) {
     LocalRef<jclass> type(call.jni, call.jni->GetObjectClass(klass));
-    field = call.jni->GetFieldID(type, "module", "Ljava/lang/Module;");
+    if (type != nullptr) field = call.jni->GetFieldID(type, "module", "Ljava/lang/Module;");
     if (field == nullptr) {
       call.jni->ExceptionClear();
       return true;

@@ -332,8 +332,9 @@ jvmtiError WriteDirectBuffer(Call& call, const In<kinds::Object>& buffer, const 
   void* address = direct_memory(call, buffer.c(), &size);
   if (address == nullptr) return JVMTI_ERROR_INVALID_OBJECT;
   if (!within(call, offset.c(), bytes.size(), size)) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  LocalRef<jclass> type(call.jni, call.jni->GetObjectClass(buffer.c()));
   jmethodID read_only =
-      call.jni->GetMethodID(call.jni->GetObjectClass(buffer.c()), "isReadOnly", "()Z");
+      type == nullptr ? nullptr : call.jni->GetMethodID(type, "isReadOnly", "()Z");
   if (read_only == nullptr || call.jni->CallBooleanMethodA(buffer.c(), read_only, nullptr)) {
     return call.refuse(JVMTI_ERROR_ACCESS_DENIED, "the buffer is read-only");
   }

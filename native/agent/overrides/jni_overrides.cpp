@@ -24,7 +24,9 @@ bool is_a(Call& call, jobject object, const char* first, const char* second = nu
 // makes such) has none, and the VM would follow the null.
 jclass declaring_class(Call& call, jobject reflected) {
   LocalRef<jclass> type(call.jni, call.jni->GetObjectClass(reflected));
-  jmethodID getter = call.jni->GetMethodID(type, "getDeclaringClass", "()Ljava/lang/Class;");
+  jmethodID getter = type == nullptr
+                         ? nullptr
+                         : call.jni->GetMethodID(type, "getDeclaringClass", "()Ljava/lang/Class;");
   if (getter == nullptr) return nullptr;
   jobject declaring = call.jni->CallObjectMethodA(reflected, getter, nullptr);
   if (declaring == nullptr && !call.jni->ExceptionCheck()) {

@@ -641,6 +641,31 @@ def change_calls(walker: Walker) -> None:
     close_or_leave(walker, made)
 
 
+PROFILED = (("cpu",), ("wall",), ("alloc",), ("live",), ("lock",), ("cpu", "wall", "lock"))
+
+
+@step(1)
+def take_a_profile(walker: Walker) -> None:
+    rng = walker.random
+    kinds = rng.choice(PROFILED)
+    fine = {kind: 0.001 for kind in kinds if kind in ("cpu", "wall")}
+    with walker.vm.profile(
+        *kinds,
+        interval=rng.choice([None, fine]) if fine else None,
+        engine=rng.choice([None, None, "perf", "timer", "deltas"]) if "cpu" in kinds else None,
+        depth=rng.choice([1, 16, 512]),
+        exact=walker.chance(0.3),
+        by=rng.choice([None, None, "Walked$Prey.round(number)"]),
+        threads=rng.choice([None, "walk-*"]) if kinds == ("wall",) else None,
+    ) as made:
+        time.sleep(rng.uniform(0, 1))
+        walker.nested(1)
+    for kind in kinds:
+        one = made[kind] if len(kinds) > 1 else made
+        one.top()
+        one.tree()
+
+
 @step(1)
 def look_at_the_heap(walker: Walker) -> None:
     heap = walker.vm.heap

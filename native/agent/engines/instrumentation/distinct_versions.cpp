@@ -17,7 +17,7 @@ namespace {
 // How many versions of a class there have been, as the VM counts them.
 jint versions_of(JNIEnv* jni, jclass klass) {
   LocalRef<jclass> type(jni, jni->GetObjectClass(klass));
-  jfieldID count = jni->GetFieldID(type, "classRedefinedCount", "I");
+  jfieldID count = type == nullptr ? nullptr : jni->GetFieldID(type, "classRedefinedCount", "I");
   if (count == nullptr) {
     jni->ExceptionClear();
     static std::atomic<jint> changes{0};

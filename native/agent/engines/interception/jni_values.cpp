@@ -14,8 +14,9 @@ jclass JniValues::class_of_field() {
     return static_cast<jclass>(jni_original_table()->NewLocalRef(jni, owner_));
   OriginalRef<jclass> type(jni, jni_original_table()->GetObjectClass(jni, owner_));
   if (owner_kind_ == Owner::kInstance) return type.release();
-  jmethodID getter =
-      jni_original_table()->GetMethodID(jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
+  jmethodID getter = type == nullptr ? nullptr
+                                     : jni_original_table()->GetMethodID(
+                                           jni, type, "getDeclaringClass", "()Ljava/lang/Class;");
   jobject declaring = getter == nullptr
                           ? nullptr
                           : jni_original_table()->CallObjectMethodA(jni, owner_, getter, nullptr);

@@ -55,15 +55,15 @@ class Command:
 
         from jvmti.commands.sigterm import end_at_sigterm
         from jvmti.commands.top.screen import Screen, print_once
-        from jvmti.commands.top.watching import Watch
+        from jvmti.commands.top.watching import Meter
         from jvmti.report.tables import console
 
         end_at_sigterm()
         with opened(given) as vm:
             if given.launched:
                 time.sleep(given.delay)
-            with Watch(vm) as watch:
+            with Meter(vm) as meter:
                 if given.once or given.json or not console().is_terminal:
-                    print_once(watch, given)
+                    print_once(meter, given)
                 else:
-                    Screen(watch, given).run()
+                    Screen(meter, given).run()

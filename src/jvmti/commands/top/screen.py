@@ -19,7 +19,7 @@ from jvmti.report.tables import plain, print_json, table
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.commands.top.watching import Picture, Watch
+    from jvmti.commands.top.watching import Meter, Picture
 
 __all__ = ["Screen", "print_once"]
 
@@ -31,25 +31,25 @@ _MARGIN = 8
 _LEAST = 3
 
 
-def print_once(watch: Watch, given: argparse.Namespace) -> None:
+def print_once(meter: Meter, given: argparse.Namespace) -> None:
     """Print pictures, one after the other: as text, or as JSON with a document for each.
 
     Args:
-        watch: the JVM.
+        meter: the JVM.
         given: the options.
     """
     for kind in dict.fromkeys(view.kind for view in VIEWS.values()):
-        watch.sample(kind)
+        meter.sample(kind)
     until = None if given.duration is None else time.monotonic() + given.duration
-    watch.picture()
+    meter.picture()
     with contextlib.suppress(KeyboardInterrupt):
         while True:
             time.sleep(given.interval)
-            picture = watch.picture()
+            picture = meter.picture()
             if given.json:
                 print_json(as_json(picture, given.top))
             else:
-                _print(watch, picture, given.top)
+                _print(meter, picture, given.top)
             sys.stdout.flush()
             if given.once or (until is None and given.json):
                 return
@@ -57,8 +57,8 @@ def print_once(watch: Watch, given: argparse.Namespace) -> None:
                 return
 
 
-def _print(watch: Watch, picture: Picture, most: int) -> None:
-    print(watch.vm.process.describe())
+def _print(meter: Meter, picture: Picture, most: int) -> None:
+    print(meter.vm.process.describe())
     print("\n".join(head(picture)))
     for name, view in VIEWS.items():
         print(f"\n{name}")
@@ -72,12 +72,12 @@ class Screen:
     """The picture on a terminal, until q or Ctrl-C.
 
     Args:
-        watch: the JVM.
+        meter: the JVM.
         given: the options.
     """
 
-    def __init__(self, watch: Watch, given: argparse.Namespace) -> None:
-        self._watch = watch
+    def __init__(self, meter: Meter, given: argparse.Namespace) -> None:
+        self._meter = meter
         self._interval: float = given.interval
         self._until = None if given.duration is None else time.monotonic() + given.duration
         self._view: str = given.view
@@ -97,7 +97,7 @@ class Screen:
 
         console = Console(highlight=False)
         self._sample()
-        self._watch.picture()
+        self._meter.picture()
         with (
             contextlib.suppress(KeyboardInterrupt),
             _keys() as descriptor,
@@ -113,7 +113,7 @@ class Screen:
                 if time.monotonic() >= due:
                     due = time.monotonic() + self._interval
                     try:
-                        picture = self._watch.picture()
+                        picture = self._meter.picture()
                     except TargetLost:
                         return
                     if not self._paused:
@@ -121,11 +121,11 @@ class Screen:
 
     def _sample(self) -> None:
         for kind in ("cpu", "alloc"):
-            self._watch.sample(kind)
+            self._meter.sample(kind)
         if self._view == "locks":
-            self._watch.sample("lock")
+            self._meter.sample("lock")
         else:
-            self._watch.leave("lock")
+            self._meter.leave("lock")
 
     def _press(self, key: str) -> None:
         if self._typing:
@@ -169,7 +169,7 @@ class Screen:
         from rich.text import Text
 
         fit = max(height - _MARGIN, _LEAST)
-        above = [self._watch.vm.process.describe()]
+        above = [self._meter.vm.process.describe()]
         above += ["", ""] if self._picture is None else head(self._picture)
         state = [self._view, "by what they call" if self._total else "by their own"]
         if self._filter or self._typing:

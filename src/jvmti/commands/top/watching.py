@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
     from jvmti.profile.profile import Profile
 
-__all__ = ["KINDS", "Picture", "Watch"]
+__all__ = ["KINDS", "Meter", "Picture"]
 
 KINDS = ("cpu", "alloc", "lock")
 _INTERVALS = {"cpu": 0.02, "alloc": 512 * 1024, "lock": 0.0001}
@@ -56,8 +56,8 @@ class Picture:
         return self.profiles["alloc"].weight / (self.seconds or 1)
 
 
-class Watch:
-    """A JVM under watch.
+class Meter:
+    """A JVM under meter.
 
     Args:
         vm: the VM.
@@ -69,7 +69,7 @@ class Watch:
         self._missing: dict[str, str] = {}
         self._before = self._counters()
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> Meter:
         return self
 
     def __exit__(
