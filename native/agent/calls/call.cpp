@@ -69,7 +69,7 @@ namespace {
 constexpr jint kDeepest = 1024;  // frames that are searched
 
 bool is_among(const jvmtiFrameInfo* frames, jint count, jmethodID method) {
-  for (jint i = 0; i < count; ++i) {
+  for (jint i = 0; frames != nullptr && i < count; ++i) {
     if (frames[i].method == method) return true;
   }
   return false;
@@ -81,16 +81,12 @@ void check_runs(Call& call, jmethodID obsolete) {
   jvmtiEnv* env = call.session.tags();
   if (env == nullptr || too_early(call)) return;
   jvmtiFrameInfo own[64];  // a handler asks for the frames of its own thread
-  jint count = 0;
-  jint most = sizeof own / sizeof *own;
-  if (env->GetStackTrace(nullptr, 0, most, own, &count) == JVMTI_ERROR_NONE &&
-      is_among(own, count, obsolete)) {
-    return;
-  }
+  jint count = walk_stack(env, nullptr, 0, own, sizeof own / sizeof *own);
+  if (is_among(own, count, obsolete)) return;
   Deallocated<jvmtiStackInfo> stacks(env);
   if (env->GetAllStackTraces(kDeepest, stacks.out(), &count) == JVMTI_ERROR_NONE) {
     bool runs = false;
-    for (jint i = 0; i < count; ++i) {
+    for (jint i = 0; stacks != nullptr && i < count; ++i) {
       const jvmtiStackInfo& stack = stacks.get()[i];
       delete_local(call.jni, stack.thread);
       runs = runs || is_among(stack.frame_buffer, stack.frame_count, obsolete);

@@ -5,6 +5,7 @@
 
 #include <jvmti.h>
 
+#include <cstring>
 #include <utility>
 
 #include "base/no_copy.h"
@@ -128,7 +129,7 @@ class LocalRefs {
   jint* count_out() { return &count_; }
   T** out() { return items_.out(); }
   T* begin() const { return items_; }
-  T* end() const { return items_ == nullptr ? nullptr : items_ + count_; }
+  T* end() const { return items_ == nullptr || count_ < 0 ? begin() : items_ + count_; }
   T operator[](jint i) const { return items_.get()[i]; }
   // Its reference is the caller's from here on.
   T take(jint i) { return std::exchange(items_.get()[i], nullptr); }
@@ -138,5 +139,23 @@ class LocalRefs {
   Deallocated<T> items_;
   jint count_ = 0;
 };
+
+// The frames of a stack from `start` on: how many came, or -1 where the VM has an error.  Whatever
+// it says, they are never more than there is room for, and those that it leaves out are null.
+inline jint walk_stack(jvmtiEnv* env, jthread thread, jint start, jvmtiFrameInfo* frames,
+                       jint room) {
+  if (room <= 0) return 0;
+  std::memset(frames, 0, static_cast<size_t>(room) * sizeof *frames);
+  jint count = 0;
+  if (env->GetStackTrace(thread, start, room, frames, &count) != JVMTI_ERROR_NONE) return -1;
+  return count < 0 ? 0 : count > room ? room : count;
+}
+
+// The one frame at a depth; null where there is none.
+inline jvmtiFrameInfo frame_at(jvmtiEnv* env, jthread thread, jint depth) {
+  jvmtiFrameInfo frame{};
+  if (walk_stack(env, thread, depth, &frame, 1) != 1) frame = {};
+  return frame;
+}
 
 }  // namespace jvmti

@@ -124,10 +124,11 @@ bool align(jvmtiEnv* env, jthread thread, Vector<Variable>* variables) {
   jint deepest = 0;
   Vector<jvmtiFrameInfo> frames;
   if (env->GetFrameCount(thread, &count) != JVMTI_ERROR_NONE || count < 0 ||
-      !frames.reserve(static_cast<size_t>(count) + 1) ||
-      env->GetStackTrace(thread, 0, count, frames.begin(), &count) != JVMTI_ERROR_NONE) {
+      !frames.reserve(static_cast<size_t>(count) + 1)) {
     return false;
   }
+  count = walk_stack(env, thread, 0, frames.begin(), count);
+  if (count < 0) return false;
   frames.grow(static_cast<size_t>(count));
   for (const Variable& one : *variables) deepest = one.depth > deepest ? one.depth : deepest;
   for (jint more = 0; more <= deepest; ++more) {

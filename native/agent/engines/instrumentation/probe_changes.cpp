@@ -29,12 +29,11 @@ void ProbeSet::pause(uint32_t number, int64_t nanoseconds) {
 LocalRef<> ProbeSet::made(JNIEnv* jni, jstring name, jstring message) {
   constexpr jint kOwnFrames = 2;
   LocalRef<> none(jni);
-  jvmtiFrameInfo frame{};
-  jint count = 0;
+  jvmtiFrameInfo frame = frame_at(env_, nullptr, kOwnFrames);
   LocalRef<jclass> user(jni);
   LocalRef<> loader(jni);
-  if (env_->GetStackTrace(nullptr, kOwnFrames, 1, &frame, &count) != JVMTI_ERROR_NONE ||
-      count == 0 || env_->GetMethodDeclaringClass(frame.method, user.out()) != JVMTI_ERROR_NONE ||
+  if (frame.method == nullptr ||
+      env_->GetMethodDeclaringClass(frame.method, user.out()) != JVMTI_ERROR_NONE ||
       env_->GetClassLoader(user, loader.out()) != JVMTI_ERROR_NONE) {
     return none;
   }

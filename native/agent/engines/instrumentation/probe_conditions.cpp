@@ -158,12 +158,8 @@ bool ProbeSet::answers(const classfile::Step& step, const char* text, size_t siz
 // Of the method that called the one with the probe, as CLASS.METHOD.
 bool ProbeSet::caller_is(JNIEnv* jni, const classfile::Step& step) {
   constexpr jint kOwnFrames = 3;
-  jvmtiFrameInfo frame{};
-  jint count = 0;
-  if (env_->GetStackTrace(nullptr, kOwnFrames, 1, &frame, &count) != JVMTI_ERROR_NONE ||
-      count == 0) {
-    return answers(step, "", 0);
-  }
+  jvmtiFrameInfo frame = frame_at(env_, nullptr, kOwnFrames);
+  if (frame.method == nullptr) return answers(step, "", 0);
   uint64_t key = reinterpret_cast<uintptr_t>(frame.method) * 0x9E3779B97F4A7C15u ^
                  (reinterpret_cast<uintptr_t>(&step) << 1 | 1);
   {

@@ -8,12 +8,8 @@ namespace jvmti {
 // The number of a call, whose objects are an array; 0 where they cannot be held.
 int64_t ProbeSet::hold(JNIEnv* jni, jobject objects) {
   constexpr jint kOwnFrames = 2;
-  jvmtiFrameInfo frame{};
-  jint count = 0;
-  if (env_->GetStackTrace(nullptr, kOwnFrames, 1, &frame, &count) != JVMTI_ERROR_NONE ||
-      count == 0) {
-    return 0;
-  }
+  jvmtiFrameInfo frame = frame_at(env_, nullptr, kOwnFrames);
+  if (frame.method == nullptr) return 0;
   jobject held = jvmti::hold(jni, objects);
   if (held == nullptr) return 0;
   jobject before = held;

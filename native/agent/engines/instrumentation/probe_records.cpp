@@ -144,12 +144,9 @@ void ProbeSet::write_stack(JNIEnv* jni, int own_frames, jint wanted, uint8_t* in
   jvmtiFrameInfo frames[kMost];
   jint space = static_cast<jint>(text_size_) / 4;
   if (wanted <= 0 || wanted > space) wanted = space;
-  jint count = 0;
   jint depth = 0;
-  if (env_->GetStackTrace(nullptr, own_frames, wanted < kMost ? wanted : kMost, frames, &count) !=
-      JVMTI_ERROR_NONE) {
-    count = 0;
-  }
+  jint count = walk_stack(env_, nullptr, own_frames, frames, wanted < kMost ? wanted : kMost);
+  if (count < 0) count = 0;
   env_->GetFrameCount(nullptr, &depth);
   for (jint i = 0; i < count; ++i) {
     uint32_t number = number_of(jni, frames[i]);

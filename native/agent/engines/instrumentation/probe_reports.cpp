@@ -232,11 +232,7 @@ jint frame_count(jvmtiEnv* env) {
 
 jint frames_of_probe(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   jvmtiFrameInfo top[kHelperFrames + 1];
-  jint count = 0;
-  if (env->GetStackTrace(thread, 0, kHelperFrames + 1, top, &count) != JVMTI_ERROR_NONE ||
-      count <= kHelperFrames) {
-    return 0;
-  }
+  if (walk_stack(env, thread, 0, top, kHelperFrames + 1) <= kHelperFrames) return 0;
   auto is_of = [&](jmethodID method, const char* name) {
     LocalRef<jclass> klass(jni);
     Deallocated<char> signature(env);
@@ -264,7 +260,6 @@ void ProbeSet::report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_
   Receivers popping;
   jint depth = kHelperFrames;
   jvmtiFrameInfo frame{};
-  jint count = 0;
   bool found = env->GetCurrentThread(&it.thread) == JVMTI_ERROR_NONE;
   if (found) {
     UsedProbes used(number);
@@ -273,8 +268,8 @@ void ProbeSet::report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_
             set->find_receivers(jni, site, leaves, it.thread, &place, &field, &receivers, &popping);
     found = found && (!receivers.empty() || !popping.empty());
     if (found && place.event == JVMTI_EVENT_EXCEPTION) depth = depth_of_throw(env, jni);
-    found = found && env->GetStackTrace(nullptr, depth, 1, &frame, &count) == JVMTI_ERROR_NONE &&
-            count == 1;
+    if (found) frame = frame_at(env, nullptr, depth);
+    found = frame.method != nullptr;
     it.location = place.is_end ? kAtEnd - place.location : place.location;
     if (found && place.event == JVMTI_EVENT_EXCEPTION) {
       it.location = frame.location;

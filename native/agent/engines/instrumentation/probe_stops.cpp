@@ -44,8 +44,8 @@ bool is_caught_by(jvmtiEnv* env, JNIEnv* jni, const StopRequest& stop, jobjectAr
 jint depth_of_throw(jvmtiEnv* env, JNIEnv* jni) {
   constexpr jint kMost = 64;
   jvmtiFrameInfo frames[kMost];
-  jint count = 0;
-  if (env->GetStackTrace(nullptr, kOwnFrames, kMost, frames, &count) != JVMTI_ERROR_NONE) return 0;
+  jint count = walk_stack(env, nullptr, kOwnFrames, frames, kMost);
+  if (count < 0) return 0;
   jint above = 0;
   for (; above < count; ++above) {
     Deallocated<char> name(env);
@@ -109,15 +109,13 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
     if (!scope || !*scope) return;
   }
   jvmtiFrameInfo frame{};
-  jint count = 0;
   jthread thread = nullptr;
   hit.depth = kOwnFrames;
   int event = hit.request->event;
   bool wanted = event != kExceptionEvent || is_caught_by(env, jni, *hit.request, values);
   if (event == kExceptionEvent && wanted) hit.depth = depth_of_throw(env, jni);
-  wanted = wanted &&
-           env->GetStackTrace(nullptr, hit.depth, 1, &frame, &count) == JVMTI_ERROR_NONE &&
-           count == 1 && env->GetCurrentThread(&thread) == JVMTI_ERROR_NONE &&
+  if (wanted) frame = frame_at(env, nullptr, hit.depth);
+  wanted = frame.method != nullptr && env->GetCurrentThread(&thread) == JVMTI_ERROR_NONE &&
            wants(scope->session(), env, jni, hit, thread);
   uint32_t request = hit.request->number;
   StopRequests::leave(jni, hit.request);

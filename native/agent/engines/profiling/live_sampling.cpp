@@ -66,12 +66,12 @@ uint32_t LiveSampler::trace_of(jvmtiEnv* env, jthread thread, jclass klass) {
   jvmtiFrameInfo found[kMost];
   StackFrame frames[kMost + 1];
   Deallocated<char> type(env);
-  if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE) {
+  if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE || type == nullptr) {
     return TraceTable::kNone;
   }
   jint depth = profile_.request.depth < kMost ? profile_.request.depth : kMost;
-  jint count = 0;
-  if (env->GetStackTrace(thread, 0, depth, found, &count) != JVMTI_ERROR_NONE) count = 0;
+  jint count = walk_stack(env, thread, 0, found, depth);
+  if (count < 0) count = 0;
   if (count == depth) profile_.truncated.fetch_add(1, std::memory_order_relaxed);
   frames[0] = CodeNames::frame(CodeNames::kTypes + profile_.names.note_type(type));
   for (jint i = 0; i < count; ++i) frames[i + 1] = StackFrame::of(found[i]);

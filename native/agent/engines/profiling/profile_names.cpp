@@ -28,7 +28,8 @@ jfieldID vm_thread_field;
 std::atomic<ptrdiff_t> jni_offset{0};  // from a JavaThread of the VM to its JNIEnv; 0 if unknown
 
 jlong vm_thread_of(JNIEnv* jni, jthread thread) {
-  return vm_thread_field == nullptr ? 0 : jni->GetLongField(thread, vm_thread_field);
+  if (vm_thread_field == nullptr || thread == nullptr) return 0;
+  return jni->GetLongField(thread, vm_thread_field);
 }
 
 }  // namespace
@@ -49,7 +50,7 @@ void prepare_threads(jvmtiEnv* env, JNIEnv* jni) {
 }
 
 int64_t thread_id(JNIEnv* jni, jthread thread) {
-  return id_field == nullptr ? 0 : jni->GetLongField(thread, id_field);
+  return id_field == nullptr || thread == nullptr ? 0 : jni->GetLongField(thread, id_field);
 }
 
 bool describe_thread_of(jvmtiEnv* env, JNIEnv* jni, const JNIEnv* of, ProfiledThread* found) {
@@ -84,7 +85,7 @@ void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread*
   jvmtiThreadGroupInfo group{};
   if (info.thread_group != nullptr &&
       env->GetThreadGroupInfo(info.thread_group, &group) == JVMTI_ERROR_NONE) {
-    snprintf(found->group, sizeof found->group, "%s", group.name);
+    if (group.name != nullptr) snprintf(found->group, sizeof found->group, "%s", group.name);
     env->Deallocate(reinterpret_cast<unsigned char*>(group.name));
   }
   // The slot is beyond the table of older VMs.

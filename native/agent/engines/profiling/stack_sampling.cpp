@@ -124,6 +124,7 @@ void StackSampler::scan(JNIEnv* jni, int64_t now) {
     LocalRefs<jthread> there(profile_.env, jni);
     if (profile_.env->GetAllThreads(there.count_out(), there.out()) != JVMTI_ERROR_NONE) return;
     for (jthread thread : there) {
+      if (thread == nullptr) continue;
       int64_t id = thread_id(jni, thread);
       uint32_t place = places.find(static_cast<uint64_t>(id));
       if (place != 0) {
@@ -178,8 +179,7 @@ uint32_t StackSampler::virtual_number(JNIEnv* jni, jthread thread) {
   return number;
 }
 
-// ---- looks
-// ---------------------------------------------------------------------------------------
+// ---- looks -------------------------------------------------------------------------------------
 
 // A sample for the time that the thread had its stack.
 void StackSampler::report(WatchedThread& one) {
@@ -194,9 +194,8 @@ void StackSampler::report(WatchedThread& one) {
 
 // The number of its stack now; false where the thread has ended.
 uint32_t StackSampler::stack_of(jthread thread, bool* walked) {
-  jint count = 0;
-  *walked = profile_.env->GetStackTrace(thread, 0, profile_.request.depth, found_.get(), &count) ==
-            JVMTI_ERROR_NONE;
+  jint count = walk_stack(profile_.env, thread, 0, found_.get(), profile_.request.depth);
+  *walked = count >= 0;
   if (!*walked) return TraceTable::kNone;
   if (count == profile_.request.depth) profile_.truncated.fetch_add(1, std::memory_order_relaxed);
   for (jint i = 0; i < count; ++i) {

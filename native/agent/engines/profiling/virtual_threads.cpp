@@ -24,10 +24,11 @@ jvmtiExtensionFunction extension(jvmtiEnv* env, const char* id) {
   Deallocated<jvmtiExtensionFunctionInfo> functions(env);
   if (env->GetExtensionFunctions(&count, functions.out()) != JVMTI_ERROR_NONE) return nullptr;
   jvmtiExtensionFunction found = nullptr;
-  for (jint i = 0; i < count; ++i) {
+  for (jint i = 0; functions != nullptr && i < count; ++i) {
     const jvmtiExtensionFunctionInfo& one = functions.get()[i];
-    if (std::strcmp(one.id, id) == 0) found = one.func;
-    for (jint k = 0; k < one.param_count; ++k) deallocate(env, one.params[k].name);
+    if (one.id != nullptr && std::strcmp(one.id, id) == 0) found = one.func;
+    for (jint k = 0; one.params != nullptr && k < one.param_count; ++k)
+      deallocate(env, one.params[k].name);
     deallocate(env, one.id);
     deallocate(env, one.short_description);
     deallocate(env, one.params);

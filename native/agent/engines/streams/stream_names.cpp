@@ -220,10 +220,8 @@ uint32_t Stream::text(const char* value) {
 
 uint32_t Stream::stack(JNIEnv* jni) {
   jvmtiFrameInfo frames[kMostFrames];
-  jint count = 0;
-  if (lookup_->GetStackTrace(nullptr, 0, stack_depth_, frames, &count) != JVMTI_ERROR_NONE) {
-    count = 0;
-  }
+  jint count = walk_stack(lookup_, nullptr, 0, frames, stack_depth_);
+  if (count < 0) count = 0;
   uint64_t key = static_cast<uint64_t>(count);
   for (jint i = 0; i < count; ++i) {
     key = key_of_both(key, reinterpret_cast<uint64_t>(frames[i].method));
