@@ -41,7 +41,7 @@ POM = """<project><modelVersion>4.0.0</modelVersion>
 """
 ITEM = (
     "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
-    "</artifactItem>"
+    "{}</artifactItem>"
 )
 
 
@@ -52,16 +52,27 @@ def listed(pattern: str = "*") -> list[str]:
 
 
 def fetched(jars: list[str], to: Path) -> list[Path]:
-    """Bring what is not there yet, in one run of Maven; the files, in the order of the list."""
+    """Bring what is not there yet, in one run of Maven; the files, in the order of the list.
+
+    Args:
+        jars: as `group:name:version`, or with a classifier: `group:name:version:sources`.
+        to: the folder for them.
+    """
     to.mkdir(parents=True, exist_ok=True)
-    files = [to / ("{}.{}-{}.jar".format(*one.split(":"))) for one in jars]
+    parts = [one.split(":") for one in jars]
+    files = [to / f"{group}.{'-'.join(rest)}.jar" for group, *rest in parts]
     missing = [one for one, file in zip(jars, files, strict=True) if not file.exists()]
     if missing:
         pom = to / "pom.xml"
-        items = "".join(ITEM.format(*one.split(":")) for one in missing)
+        items = "".join(_item(*one.split(":")) for one in missing)
         pom.write_text(POM.format(to=to, items=items))
         subprocess.run(["mvn", "-q", "-B", "-f", pom, COPY], check=True)
     return files
+
+
+def _item(group: str, name: str, version: str, classifier: str = "") -> str:
+    more = f"<classifier>{classifier}</classifier>" if classifier else ""
+    return ITEM.format(group, name, version, more)
 
 
 def described(files: list[Path]) -> Counter[str]:

@@ -58,6 +58,7 @@
      ├─ BadProbe                 a probe is invalid (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
      ├─ SourceNotFound           no source of a class was found (also LookupError)
+     ├─ MalformedSourceMap       a class file's source map breaks its rules (also ValueError)
      ├─ ScriptError              a file cannot be used as an agent
      │   └─ ScriptFailed         its agent_onload or agent_onattach returned a number other than 0
      ├─ UsageError               usage error of a command of the shell
@@ -93,11 +94,12 @@ if TYPE_CHECKING:
     from jvmti.instrumentation.probes import BadProbe
     from jvmti.interface.errors import PauseTooLong
     from jvmti.liveheap.passes import PassOverran
-    from jvmti.model.classes.sources import SourceNotFound
     from jvmti.model.threads.frames import FrameGone
     from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
     from jvmti.shell.expressions import NotEvaluated
     from jvmti.shell.magics import UsageError
+    from jvmti.sources.source import SourceNotFound
+    from jvmti.sources.strata import MalformedSourceMap
 else:
     __getattr__, __dir__ = reexports(
         __name__,
@@ -108,6 +110,7 @@ else:
             "FrameGone": "jvmti.model.threads.frames",
             "HeapError": "jvmti.heap.errors",
             "MalformedClassFile": "jvmti.classfile.reading",
+            "MalformedSourceMap": "jvmti.sources.strata",
             "NoSuchClass": "jvmti.heap.errors",
             "NoSuchField": "jvmti.heap.errors",
             "NotADump": "jvmti.heap.errors",
@@ -121,7 +124,7 @@ else:
             "ScriptError": "jvmti.agents.script",
             "ScriptFailed": "jvmti.agents.script",
             "SeveralKinds": "jvmti.profile.errors",
-            "SourceNotFound": "jvmti.model.classes.sources",
+            "SourceNotFound": "jvmti.sources.source",
             "TooManyObjects": "jvmti.heap.errors",
             "UsageError": "jvmti.shell.magics",
         },
@@ -135,6 +138,7 @@ __all__ = [
     "FrameGone",
     "HeapError",
     "MalformedClassFile",
+    "MalformedSourceMap",
     "NotEnoughMemory",
     "NoSuchClass",
     "NoSuchField",

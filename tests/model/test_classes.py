@@ -17,7 +17,7 @@ from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import InvalidClassFormat, UnmodifiableClass
 from jvmti.interface.modifiers import ClassModifiers, MethodModifiers
 from jvmti.interface.signatures import java_name
-from jvmti.model.classes.sources import SourceNotFound
+from jvmti.sources.source import SourceNotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

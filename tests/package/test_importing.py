@@ -22,6 +22,7 @@ _REEXPORTING = [
     "jvmti.instrumentation",
     "jvmti.profile",
     "jvmti.refs",
+    "jvmti.sources",
 ]
 
 # Imports its arguments at once, a thread each. A short switch interval has them meet.
@@ -106,7 +107,9 @@ def test_no_module_needs_itself_to_be_imported() -> None:
     assert not in_circles
 
 
-@pytest.mark.parametrize("package", ["classfile", "heap", "instrumentation", "profile", "refs"])
+@pytest.mark.parametrize(
+    "package", ["classfile", "heap", "instrumentation", "profile", "refs", "sources"]
+)
 def test_threads_import_a_package_and_its_modules_at_once(package: str) -> None:
     package = f"jvmti.{package}"
     inside = sorted(

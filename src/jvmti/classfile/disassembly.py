@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from jvmti.classfile.constant_pool import Constant, describe
 from jvmti.classfile.generic import class_signature, method_signature, type_signature
@@ -25,6 +26,14 @@ _LABELS = {
     "Long": "long",
     "Double": "double",
 }
+
+
+class Row(NamedTuple):
+    """A line of a disassembly."""
+
+    text: str
+    location: int | None = None
+    """The bytecode index of the instruction that begins here, if one does."""
 
 
 # ---- declarations -----------------------------------------------------------------------------
@@ -144,7 +153,7 @@ def disassemble(file: ClassFile, *, verbose: bool = False) -> str:
         lines += [f'Compiled from "{source}"'] if source else []
         lines += [class_declaration(file) + " {"]
     for field in file.fields:
-        lines += [*_field_lines(field, verbose), ""]
+        lines += [*field_lines(field, verbose=verbose), ""]
     for place, method in enumerate(file.methods):
         lines += [""] if place else []
         lines += _method_lines(file, method, verbose)
@@ -165,8 +174,25 @@ def disassemble_code(bytecodes: bytes, pool: Mapping[int, Constant], within: str
         pool: the constants of its class.
         within: the internal name of its class.
     """
-    found = instructions(bytecodes)
-    return _text(line for one in found for line in _instruction(one, pool, within))
+    return _text(row.text for row in code_rows(bytecodes, pool, within))
+
+
+def code_rows(
+    bytecodes: bytes, pool: Mapping[int, Constant], within: str | None, margin: str = ""
+) -> Iterator[Row]:
+    """Only instructions, with their locations.
+
+    Args:
+        bytecodes: those of a whole method.
+        pool: the constants of its class.
+        within: the internal name of its class.
+        margin: blanks before each line.
+    """
+    for one in instructions(bytecodes):
+        location: int | None = one.location
+        for line in _instruction(one, pool, within):
+            yield Row(margin + line, location)
+            location = None
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -174,7 +200,8 @@ def _text(lines: Iterable[str]) -> str:
     return "\n".join(map(printable, lines))
 
 
-def _field_lines(field: FieldInfo, verbose: bool) -> Iterator[str]:
+def field_lines(field: FieldInfo, *, verbose: bool = False) -> Iterator[str]:
+    """A field, the way ``javap -p`` writes it, without the empty line behind it."""
     yield f"  {_field(field)};"
     if verbose:
         yield f"    descriptor: {field.descriptor}"
@@ -185,25 +212,28 @@ def _field_lines(field: FieldInfo, verbose: bool) -> Iterator[str]:
 
 
 def _method_lines(file: ClassFile, method: MethodInfo, verbose: bool) -> Iterator[str]:
-    yield f"  {_method(file, method)};"
+    return (row.text for row in method_rows(file, method, verbose=verbose))
+
+
+def method_rows(file: ClassFile, method: MethodInfo, *, verbose: bool = False) -> Iterator[Row]:
+    """The lines of `disassemble_method`, with the locations of the instructions."""
+    yield Row(f"  {_method(file, method)};")
     code = method.code
     if verbose:
-        yield f"    descriptor: {method.descriptor}"
-        yield f"    flags: {_flags(method.modifiers)}"
-        yield from (f"    {annotation}" for annotation in method.annotations)
+        yield Row(f"    descriptor: {method.descriptor}")
+        yield Row(f"    flags: {_flags(method.modifiers)}")
+        yield from (Row(f"    {annotation}") for annotation in method.annotations)
     if code is None:
         return
-    yield "    Code:"
+    yield Row("    Code:")
     margin = "    "
     if verbose:
-        yield f"      stack={code.max_stack}, locals={code.max_locals}"
+        yield Row(f"      stack={code.max_stack}, locals={code.max_locals}")
         margin = "      "
-    for one in code.instructions:
-        for line in _instruction(one, file.pool, file.name):
-            yield margin + line
-    yield from (margin + line for line in _exceptions(code))
+    yield from code_rows(code.bytecodes, file.pool, file.name, margin)
+    yield from (Row(margin + line) for line in _exceptions(code))
     if verbose:
-        yield from (f"      {line}" for line in _tables(code))
+        yield from (Row(f"      {line}") for line in _tables(code))
 
 
 def _instruction(
@@ -316,10 +346,14 @@ def _flags(flags: object) -> str:
 
 
 __all__ = [
+    "Row",
     "class_declaration",
+    "code_rows",
     "disassemble",
     "disassemble_code",
     "disassemble_method",
     "field_declaration",
+    "field_lines",
     "method_declaration",
+    "method_rows",
 ]

@@ -34,7 +34,6 @@ from jvmti.liveheap.referrers import Referrers, RootPath
 from jvmti.liveheap.scan import Scan
 from jvmti.model.classes.java_class import Class, Field, Method
 from jvmti.model.classes.loaded_classes import ClassList
-from jvmti.model.classes.sources import Source, last_line
 from jvmti.model.objects.java_object import Attributes, Object, String
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import read_fields
@@ -47,6 +46,7 @@ from jvmti.model.values.conversion import supertypes
 from jvmti.model.vm import VM
 from jvmti.report.flames import flames
 from jvmti.report.traced import call_table, hit_table, probe_view, use_table
+from jvmti.sources.source import Source, last_line
 from jvmti.stacks.tree import StackTree
 from jvmti.text.quantities import processor_time, quantity
 from jvmti.tracing.calls import Call

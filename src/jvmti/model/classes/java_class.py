@@ -27,7 +27,6 @@ from jvmti.interface.signatures import is_hidden, java_name, parameters_of, resu
 from jvmti.model.classes.class_files import read_class_file, redefine, retransform
 from jvmti.model.classes.members import Fields
 from jvmti.model.classes.members import Methods as MethodList
-from jvmti.model.classes.sources import Source, declaration_line, last_line
 from jvmti.model.objects.attribute_errors import no_attribute
 from jvmti.model.objects.class_objects import ClassObject
 from jvmti.model.objects.java_object import Attributes, write_field
@@ -35,6 +34,7 @@ from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls
+from jvmti.sources.source import Source, declaration_line, last_line
 from jvmti.text.printable import Lines, escaped
 
 if TYPE_CHECKING:
@@ -454,7 +454,7 @@ class Class(Attributes, refs.Class):
         Raises:
             SourceNotFound: there is none; the message lists the searched places.
         """
-        return self._vm.source_path.find(self.name, self.source_file)
+        return self._vm.source_path.of(self, disassembly=False)
 
     def instances(
         self,
@@ -1155,7 +1155,7 @@ class Methods:
 
 def method_source(method: Method) -> Source:
     """The lines of a method's source, as `Method.source` has them."""
-    from jvmti.model.classes.sources import SourceNotFound
+    from jvmti.sources.source import SourceNotFound
 
     lines = method.lines
     if not lines:
@@ -1165,7 +1165,7 @@ def method_source(method: Method) -> Source:
             "abstract, or was compiled without them",
             [],
         )
-    source = method._vm.source_path.find(method.class_name, method.source_file)
+    source = method.declaring_class.source
     name = method.name
     if name == "<init>":
         name = method.class_name.rpartition(".")[2].rpartition("$")[2]

@@ -1,224 +1,292 @@
-"""Source code: where to search for it, and pieces of it with their line numbers."""
+"""Sources of a running program: of its classes, and around its frames.
+
+`jvmti.sources` finds them; this adds what the VM knows: the class path, where a class was loaded
+from, and which lines of other files its line numbers mean.
+"""
 
 from __future__ import annotations
 
-import io
-import re
-from collections.abc import Iterable, Iterator
+import logging
+import os
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
-from jvmti.interface.errors import Error
-from jvmti.interface.frozen import frozen
-from jvmti.text.printable import escaped, escaped_lines, printable
+from jvmti.interface.errors import (
+    AbsentInformation,
+    Error,
+    JavaException,
+    NotAvailable,
+    UnmodifiableClass,
+)
+from jvmti.sources.disassembly import Disassembly, as_disassembly, disassembled, with_lines
+from jvmti.sources.finder import SourceFinder
+from jvmti.sources.source import Source, SourceNotFound
+from jvmti.sources.strata import MalformedSourceMap, OriginalLine, SourceMap
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from zipfile import ZipFile
-
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
+    from jvmti.sources.places import Place
 
-Place: TypeAlias = "str | Path"
-"""A directory with sources, or a jar or zip file that has some."""
+log = logging.getLogger("jvmti")
 
+_PAGES = "_jsp.java"
+"""How Tomcat and Jetty name the Java file that a page becomes."""
 
-class SourceNotFound(Error, LookupError):
-    """No source of a class was found; the message lists the searched places.
-
-    Attributes:
-        searched: the places.
-    """
-
-    def __init__(self, message: str, searched: list[str]) -> None:
-        self.searched = searched
-        super().__init__(message)
+_ASK = 5.0
+"""Seconds that Java code may take to say where a class was loaded from."""
 
 
-@frozen
-class Source:
-    """A piece of a source file, or all of it.
+class SourcePath(SourceFinder):
+    """Where to search for the sources of a VM's classes: a list of directories, jars and zip files.
 
-    Attributes:
-        path: its path; within a jar after an exclamation mark.
-        first: the number of its first line, from 1.
-        lines: its lines, without their ends.
-        marked: the number of the line of interest, if there is one.
-    """
-
-    path: str
-    first: int
-    lines: list[str]
-    marked: int | None = None
-
-    @property
-    def text(self) -> str:
-        """The lines as one text."""
-        return "\n".join(self.lines)
-
-    def line(self, number: int) -> str:
-        """A line by its number in the file.
-
-        Raises:
-            IndexError: it is not among these.
-        """
-        if not self.first <= number < self.first + len(self.lines):
-            raise IndexError(
-                printable(
-                    f"line {number} is not among lines {self.first} to "
-                    f"{self.first + len(self.lines) - 1} of {self.path}"
-                )
-            )
-        return self.lines[number - self.first]
-
-    def part(self, first: int, last: int, marked: int | None = None) -> Source:
-        """Some of its lines, both ends included, clipped to this piece."""
-        first = max(first, self.first)
-        last = min(last, self.first + len(self.lines) - 1)
-        return Source(
-            self.path, first, self.lines[first - self.first : last - self.first + 1], marked
-        )
-
-    @escaped_lines
-    def __str__(self) -> str:
-        width = len(str(self.first + len(self.lines)))
-        return "\n".join(
-            f"{'>' if number == self.marked else ' '} {number:{width}d}  {line}".rstrip()
-            for number, line in enumerate(self.lines, self.first)
-        )
-
-    @escaped
-    def __repr__(self) -> str:
-        last = self.first + len(self.lines) - 1
-        return f"<Source {self.path}, lines {self.first} to {last}>"
-
-
-class SourcePath(list[Place]):
-    """The places to search for sources, in this order: directories, jars and zip files.
-
-    A place has sources by package, ``com/acme/Order.java``, or by module and package, as in the
-    JDK's ``lib/src.zip``, which is searched last if the target has it.
+    A place has sources by package, ``com/acme/Order.java``, below any other folders. If none of the
+    places has a file, these may: the sources beside the program's class files, the ``-sources``
+    jars of Maven, Gradle and others for its jars, and the JDK's ``lib/src.zip``. They are not
+    searched if the program has another file system, as in a container.
     """
 
     def __init__(self, vm: VM, places: Iterable[Place] = ()) -> None:
         super().__init__(places)
         self._vm = vm
-        self._archives: dict[tuple[str, int], dict[str, str]] = {}
+        self._entries: list[Path] | None = None
+        self._loaded_from: weakref.WeakKeyDictionary[Class, str | None]
+        self._loaded_from = weakref.WeakKeyDictionary()
+        self._maps: weakref.WeakKeyDictionary[Class, SourceMap | None]
+        self._maps = weakref.WeakKeyDictionary()
+        self._disassemblies: weakref.WeakKeyDictionary[Class, Disassembly]
+        self._disassemblies = weakref.WeakKeyDictionary()
 
-    def find(self, class_name: str, source_file: str | None = None) -> Source:
-        """The source file that a class was compiled from.
+    @property
+    def _shares_files(self) -> bool:
+        """Whether a path of the program's is the same file here."""
+        process = self._vm.process
+        return not process.changed_root and "mnt" not in process.foreign_namespaces
 
-        Args:
-            class_name: as Java writes it: ``com.acme.Order$Line``.
-            source_file: the name of the file, if the class file has it.
+    @property
+    def class_path(self) -> Sequence[Path]:
+        """The jars and folders of the program's class path, without the modules of the JDK."""
+        if self._entries is None:
+            properties = self._vm.properties
+            paths = [properties.get("java.class.path"), properties.get("jdk.module.path")]
+            found = [one for path in paths if path for one in path.split(os.pathsep) if one]
+            self._entries = [path for path in map(self._here, found) if path is not None]
+        return self._entries
 
-        Raises:
-            SourceNotFound: it was not found; the message lists the searched places.
-            OSError: a place cannot be read.
-        """
-        package, _, last = class_name.replace("[]", "").rpartition(".")
-        names = [source_file] if source_file else [f"{last.partition('$')[0]}.java"]
-        folder = package.replace(".", "/")
-        searched = []
-        for place in [*self, *self._jdk()]:
-            path = Path(place)
-            searched.append(str(path))
-            for name in names:
-                wanted = f"{folder}/{name}" if folder else name
-                found = self._in(path, wanted)
-                if found is not None:
-                    return found
-        where = f"searched in {', '.join(searched)}" if searched else "vm.source_path is empty"
-        raise SourceNotFound(
-            f"no source of {class_name} ({names[0]}): {where}; "
-            "vm.source_path.append(…) adds a directory or a jar",
-            searched,
-        )
+    def _here(self, entry: str) -> Path | None:
+        """A path of the program's; only the name of a jar where its files are others."""
+        path = Path(entry.removesuffix(f"{os.sep}*"))
+        if not self._shares_files:
+            return Path(path.name) if path.name.endswith(".jar") else None
+        if path.is_absolute():
+            return path
+        try:
+            return Path(os.readlink(f"/proc/{self._vm.process.pid}/cwd"), path)
+        except OSError:
+            return None  # another user's, or it has ended
 
-    def around(
-        self, class_name: str, source_file: str | None, line: int, context: int = 3
-    ) -> Source:
-        """The lines around a line of a class's source, which is marked.
-
-        Args:
-            class_name: as Java writes it.
-            source_file: the name of the file, if known.
-            line: the number of the line.
-            context: how many lines before and after it.
-
-        Raises:
-            SourceNotFound: the source was not found.
-        """
-        return self.find(class_name, source_file).part(line - context, line + context, line)
-
-    def _jdk(self) -> Iterator[Place]:
+    @property
+    def java_home(self) -> Path | None:
+        """The folder of the program's JDK, if it can be read here."""
         home = self._vm.properties.get("java.home")
-        if home and (Path(home) / "lib" / "src.zip").is_file():
-            yield Path(home) / "lib" / "src.zip"
+        return Path(home) if home and self._shares_files else None
 
-    def _in(self, place: Path, wanted: str) -> Source | None:
-        if place.is_dir():
-            for path in (place / wanted, *sorted(place.glob(f"*/{_literal(wanted)}"))):
-                if path.is_file():
-                    return _source(str(path), path.read_bytes())
+    # ---- classes ---------------------------------------------------------------------------
+
+    def of(self, cls: Class, *, disassembly: bool = True) -> Source:
+        """The source file of a class, or its disassembly.
+
+        Args:
+            cls: the class.
+            disassembly: where there is no source, disassemble the class.
+
+        Raises:
+            SourceNotFound: there is none, and no disassembly is wanted or possible.
+            OSError: one of the places cannot be read.
+
+        JVM TI: GetSourceFileName.  JNI: CallObjectMethod.
+        """
+        name, file = cls.name, cls.source_file
+        try:
+            return self._file_of(cls, name, file)
+        except SourceNotFound:
+            if not disassembly:
+                raise
+        return self.disassembly(cls)
+
+    def _file_of(self, cls: Class, name: str, file: str | None) -> Source:
+        try:
+            # Without asking Java code, if the places that are known have it.
+            if self:
+                return self.find(name, file)
+        except SourceNotFound:
+            pass
+        return self.find(name, file, self.loaded_from(cls))
+
+    def disassembly(self, cls: Class) -> Disassembly:
+        """The disassembly of a class as a source; kept while you hold the class.
+
+        Raises:
+            SourceNotFound: it has no code: it is an array class or a primitive type.
+
+        JVM TI: RetransformClasses, GetBytecodes.
+        """
+        found = self._disassemblies.get(cls)
+        if found is None:
+            found = self._disassemblies[cls] = self._disassembled(cls)
+        return found
+
+    @staticmethod
+    def _disassembled(cls: Class) -> Disassembly:
+        try:
+            return disassembled(cls.class_file)
+        except (UnmodifiableClass, NotAvailable):
+            if cls.is_array or cls.is_primitive:
+                raise SourceNotFound(f"{cls.name} has no code", []) from None
+        # The VM shows the files of hidden classes to nobody, but their methods.
+        from jvmti.classfile.disassembly import Row, code_rows
+
+        rows: list[Any] = [(f"class {cls.name} {{", None)]
+        pool = cls.constant_pool
+        for method in cls.methods:
+            rows += [("", None), (f"  {method};", None)]
+            try:
+                code = list(code_rows(method.bytecodes, pool, cls.signature[1:-1], "    "))
+            except Error as error:
+                log.debug("no code of %s: %s", method, error)
+                continue
+            lines = [(one.start_location, one.line_number) for one in method.lines]
+            rows.append(("    Code:", None))
+            rows += with_lines(method.name, method.signature, map(Row._make, code), lines)
+        return as_disassembly(cls.name, [*rows, ("}", None)])
+
+    def loaded_from(self, cls: Class) -> str | None:
+        """The path of the jar or folder that a class was loaded from, as its code source says.
+
+        Of a jar within others it is the path within the outermost: ``app.jar!/lib/order-1.2.jar``.
+        ``None`` for classes of the JDK, generated ones, and those loaded over a network.
+
+        JNI: CallObjectMethod.
+        """
+        if cls not in self._loaded_from:
+            self._loaded_from[cls] = self._ask_where(cls)
+        return self._loaded_from[cls]
+
+    def _ask_where(self, cls: Class) -> str | None:
+        if cls.is_array or cls.is_primitive or cls.loader is None:
             return None
-        if not place.is_file():
+        try:
+            domain = cls.class_object.call("getProtectionDomain", timeout=_ASK)
+            source = None if domain is None else domain["codesource"]
+            location = None if source is None else source["location"]
+            url = None if location is None else location.to_string(timeout=_ASK)
+        except (JavaException, LookupError, Error) as error:
+            log.info("where %s was loaded from is unknown: %s", printable(cls.name), error)
             return None
-        entry = self._entries(place).get(wanted)
-        if entry is None:
+        return None if url is None else self._path_of(url)
+
+    def _path_of(self, url: str) -> str | None:
+        """The path that a URL of a jar or folder names."""
+        while url.startswith(("jar:", "nested:")):
+            url = url.partition(":")[2]
+        path = unquote(url.removeprefix("file:").removeprefix("//"))
+        if "://" in url or not path.startswith("/"):
             return None
-        with _zip(place) as archive:
-            return _source(f"{place}!{entry}", archive.read(entry))
+        # `/app.jar!/lib/order-1.2.jar!/`, and Spring's `/app.jar/!lib/order-1.2.jar!/`
+        path = path.rstrip("/").removesuffix("!").rstrip("/")
+        if self._shares_files:
+            return path
+        return os.path.basename(path) if path.endswith(".jar") else None
 
-    def _entries(self, archive: Path) -> dict[str, str]:
-        """The sources in an archive, by their names with and without a module before them."""
-        key = (str(archive), archive.stat().st_mtime_ns)
-        if key not in self._archives:
-            with _zip(archive) as opened:
-                names = [name for name in opened.namelist() if not name.endswith(("/", ".class"))]
-            known = {name.partition("/")[2]: name for name in names if "/" in name}
-            self._archives[key] = known | {name: name for name in names}
-        return self._archives[key]
+    # ---- lines -----------------------------------------------------------------------------
 
-    @escaped
-    def __repr__(self) -> str:
-        return f"<SourcePath {[str(place) for place in self]}>"
+    def source_map(self, cls: Class) -> SourceMap | None:
+        """The source map of a class, which compilers of other languages than Java write.
+
+        JVM TI: GetSourceDebugExtension.
+        """
+        if cls not in self._maps:
+            self._maps[cls] = self._read_map(cls)
+        return self._maps[cls]
+
+    def _read_map(self, cls: Class) -> SourceMap | None:
+        file = cls.source_file or ""
+        if file.endswith(".java") and not file.endswith(_PAGES):
+            return None
+        try:
+            env = self._vm.env_with("can_get_source_debug_extension")
+            return SourceMap(env.get_source_debug_extension(cls))
+        except AbsentInformation:
+            return None
+        except (MalformedSourceMap, NotAvailable) as error:
+            log.info("the source map of %s is not read: %s", printable(cls.name), error)
+            return None
+
+    def original(self, method: Method, line: int | None) -> OriginalLine | None:
+        """The line that a line number of a method means, if it is one of another file or language.
+
+        Args:
+            method: the method.
+            line: the number in the class file.
+
+        Returns:
+            The line; ``None`` if the number is the line of the class's own source file.
+
+        JVM TI: GetSourceDebugExtension.
+        """
+        if line is None:
+            return None
+        source_map = self.source_map(method.declaring_class)
+        return None if source_map is None else source_map.original(line)
+
+    def at(self, frame: Frame) -> Source:
+        """The source file of a frame with its current line marked, or the disassembly.
+
+        Raises:
+            SourceNotFound: there is neither; the message lists the searched places.
+            OSError: one of the places cannot be read.
+
+        JVM TI: GetSourceFileName, GetSourceDebugExtension.
+        """
+        return self.of_location(frame.method, frame.location, frame.line)
+
+    def of_location(self, method: Method, location: int, line: int | None) -> Source:
+        """The source file of a method with a line marked, or the disassembly.
+
+        Args:
+            method: the method.
+            location: the bytecode index in it; -1 in a native method.
+            line: the line number in the class file, if it has one.
+
+        Raises:
+            SourceNotFound, OSError: as for `at`.
+        """
+        cls = method.declaring_class
+        if line is not None:
+            original = self.original(method, line)
+            try:
+                if original is None:
+                    return replace(self.of(cls, disassembly=False), marked=line)
+                return replace(self._original_file(cls, original), marked=original.line)
+            except SourceNotFound as error:
+                log.debug("%s", error)
+        found = self.disassembly(cls)
+        return replace(found, marked=found.number_of(method.name, method.signature, location))
+
+    def _original_file(self, cls: Class, original: OriginalLine) -> Source:
+        path = original.path or ""
+        # Kotlin's paths name a class of the file, those of pages the file.
+        folder = path.rpartition("/")[0].strip("/").replace("/", ".")
+        if not path:
+            folder = cls.package or ""
+        sought = f"{cls.name}, {original.file}"
+        return self.find_file(folder, [original.file], sought, self.loaded_from(cls))
 
 
-def declaration_line(source: Source, name: str, first: int) -> int:
-    """The line in which a method's declaration begins, searched upwards from its first statement.
-
-    Args:
-        source: the whole file.
-        name: the name before the parentheses: that of the method, or of the class.
-        first: the line of its first statement.
-    """
-    declared = re.compile(rf"\b{re.escape(name)}\s*\(")
-    for number in range(first, max(first - 60, source.first - 1), -1):
-        if declared.search(source.line(number)):
-            return number
-    return first
-
-
-def last_line(source: Source, last: int) -> int:
-    """The line with the closing brace of a method, given the line of its last statement."""
-    end = source.first + len(source.lines) - 1
-    if last < end and source.line(last + 1).strip() == "}" and "}" not in source.line(last):
-        return last + 1
-    return last
-
-
-def _literal(pattern: str) -> str:
-    return re.sub(r"([*?\[])", r"[\1]", pattern)
-
-
-def _zip(place: Path) -> ZipFile:
-    from zipfile import ZipFile  # when there is one
-
-    return ZipFile(place)
-
-
-def _source(path: str, data: bytes) -> Source:
-    text = io.StringIO(data.decode("utf-8", "replace"), newline=None).read()
-    return Source(path, 1, text.split("\n"))
-
-
-__all__ = ["Place", "Source", "SourceNotFound", "SourcePath", "declaration_line", "last_line"]
+__all__ = ["SourcePath"]

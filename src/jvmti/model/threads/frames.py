@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from jvmti.debug.stop_probes import ProbedFrame
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Method
-    from jvmti.model.classes.sources import Source
     from jvmti.model.objects.java_object import Object
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.threads.locals import Locals
     from jvmti.model.vm import VM
+    from jvmti.sources.source import Source
 
 
 class FrameGone(Error, LookupError):
