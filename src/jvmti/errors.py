@@ -57,6 +57,7 @@
      ├─ MalformedClassFile       not a class file (also ValueError)
      ├─ BadProbe                 a probe is invalid (also ValueError)
      ├─ ConditionError           the agent cannot evaluate a condition (also ValueError)
+     ├─ ExpressionError          a Java expression cannot be evaluated (also ValueError)
      ├─ SourceNotFound           no source of a class was found (also LookupError)
      ├─ MalformedSourceMap       a class file's source map breaks its rules (also ValueError)
      ├─ ScriptError              a file cannot be used as an agent
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from jvmti.agents.script import ScriptError, ScriptFailed
     from jvmti.classfile.reading import MalformedClassFile
     from jvmti.debug.conditions import ConditionError
+    from jvmti.expressions.errors import ExpressionError
     from jvmti.heap.errors import (
         Cancelled,
         HeapError,
@@ -107,6 +109,7 @@ else:
             "BadProbe": "jvmti.instrumentation.probes",
             "Cancelled": "jvmti.heap.errors",
             "ConditionError": "jvmti.debug.conditions",
+            "ExpressionError": "jvmti.expressions.errors",
             "FrameGone": "jvmti.model.threads.frames",
             "HeapError": "jvmti.heap.errors",
             "MalformedClassFile": "jvmti.classfile.reading",
@@ -135,6 +138,7 @@ __all__ = [
     "BadProbe",
     "Cancelled",
     "ConditionError",
+    "ExpressionError",
     "FrameGone",
     "HeapError",
     "MalformedClassFile",

@@ -228,8 +228,8 @@ class ProbedFrame:
         return next((one for one in self.place.variables if one.slot == slot), None)
 
     def get(self, place: int) -> Any:
-        """A value of the array, as an object: numbers are boxed."""
-        return self.values[place]
+        """A value of the array, as an object: numbers are boxed, a text is a handle."""
+        return self._vm.jni.get_object_array_element(self.values, place)
 
     def put(self, place: int, value: Any) -> None:
         """Change a value of the array.

@@ -188,6 +188,21 @@ class Frame:
             owned = env.get_owned_monitor_stack_depth_info(self.thread)
         return [one.monitor for one in owned if one.stack_depth == depth]  # type: ignore[misc]
 
+    def evaluate(self, text: str, *, timeout: float | None = 5.0) -> Any:
+        """The value of a Java expression with the names of this frame: ``order.total() > 3``.
+
+        Args:
+            text: the expression.
+            timeout: seconds for all of it; ``None`` waits for ever.
+
+        Raises:
+            ExpressionError, JavaException, CallTimeout and others: see
+                `jvmti.expressions.evaluate`, which has the details.
+        """
+        from jvmti.expressions import evaluate
+
+        return evaluate(self, text, timeout=timeout)
+
     def pop(self) -> None:
         """Discard the frame: when the thread resumes, the caller makes the call again.
 

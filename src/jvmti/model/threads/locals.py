@@ -242,9 +242,24 @@ class Locals(Mapping[Any, Any]):
         if not variables:
             return []
         frame = self._frame
+        return [
+            value if value is lost else to_python(frame._vm, value, one.signature)
+            for one, value in zip(variables, self._fetch(variables, lost), strict=True)
+        ]
+
+    def raw(self, variable: Variable) -> Any:
+        """The value of a variable as JNI has it: a text is a handle, a ``char`` a number.
+
+        Raises:
+            FrameGone, NotAvailable: as for ``locals[name]``.
+        """
+        return self._fetch([variable], None)[0]
+
+    def _fetch(self, variables: Sequence[Variable], lost: Any) -> list[Any]:
+        frame = self._frame
         env = self._env()
         if env is None:
-            return [self._read_object(one) for one in variables]
+            return [self._find_object(one) for one in variables]
         with Suspension(frame._vm, [frame.thread]):
             depth = frame.find(env)
             with env.batch() as batch:
@@ -252,15 +267,13 @@ class Locals(Mapping[Any, Any]):
                     self._reader(batch, one)(frame.thread, depth, one.slot) for one in variables
                 ]
         found = []
-        for one, deferred in zip(variables, read, strict=True):
+        for deferred in read:
             try:
-                value = deferred.result()
+                found.append(deferred.result())
             except InvalidSlot:
                 if lost is None:
                     raise
                 found.append(lost)  # the class file promises a variable that its code has not
-                continue
-            found.append(to_python(frame._vm, value, one.signature))
         return found
 
     @staticmethod
@@ -283,7 +296,7 @@ class Locals(Mapping[Any, Any]):
             if one.slot in objects and not one.is_primitive
         }
 
-    def _read_object(self, variable: Variable) -> Any:
+    def _find_object(self, variable: Variable) -> Any:
         from jvmti.model.threads.stack_roots import objects_of
 
         frame = self._frame
@@ -302,7 +315,7 @@ class Locals(Mapping[Any, Any]):
                 "agent that was attached late cannot tell which"
             )
             raise NotAvailable(detail=f"{why}; {self._refused}")
-        return to_python(frame._vm, found, variable.signature)
+        return found
 
     # ---- writing ---------------------------------------------------------------------------
 

@@ -63,11 +63,13 @@ class ProbedLocals(Locals):
         return found
 
     def _value(self, variable: Variable) -> Any:
+        return to_python(self._frame._vm, self.raw(variable), variable.signature)
+
+    def raw(self, variable: Variable) -> Any:
+        """The value of a variable as JNI has it; see `Locals.raw`."""
         found = self._slot(variable)
         value = self._probed.get(found.place)
-        if found.letter != "L":
-            value = value.value
-        return to_python(self._frame._vm, value, variable.signature)
+        return value if found.letter == "L" else value.value
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Give a variable another value; see `Locals.__setitem__`."""

@@ -1,0 +1,36 @@
+"""Expressions in the language of the program: Java, evaluated in a frame of a stopped thread.
+
+What lives here: the syntax tree of an expression (by ``tree-sitter``), what its names mean in a
+frame, Java's rules for types, operators and overloads, completion, and the part of a condition that
+the agent can decide.  What does not: values and calls themselves (`jvmti.model`), the conditions of
+the agent (`jvmti.debug.conditions`), and Python expressions of the prompt (`jvmti.shell`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jvmti.reexports import reexports
+
+if TYPE_CHECKING:
+    from jvmti.expressions.errors import ExpressionError
+    from jvmti.expressions.evaluation import Evaluated, assign, evaluate, evaluated
+else:
+    __getattr__, __dir__ = reexports(
+        __name__,
+        {
+            "Evaluated": "jvmti.expressions.evaluation",
+            "ExpressionError": "jvmti.expressions.errors",
+            "assign": "jvmti.expressions.evaluation",
+            "evaluate": "jvmti.expressions.evaluation",
+            "evaluated": "jvmti.expressions.evaluation",
+        },
+    )
+
+__all__ = [
+    "Evaluated",
+    "ExpressionError",
+    "assign",
+    "evaluate",
+    "evaluated",
+]

@@ -1,0 +1,130 @@
+"""Java expressions are what the compiler makes of them: value, type and exception."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from expressions import judged
+from jvmti.errors import ExpressionError
+from jvmti.expressions import evaluate, evaluated
+from model.stopping import SOON
+
+if TYPE_CHECKING:
+    from jvmti.model.threads.frames import Frame
+    from programs import JavaProgram
+
+ERASED = {
+    # The compiler knows the type of null by the type arguments of a variable, which are not read.
+    'map.get("none")',
+    'map.put("n", 4)',
+}
+
+
+def test_each_expression_has_the_value_and_the_type_that_the_compiler_gives_it(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    table = judged.expressions("table.txt")
+    ours = []
+    before = len(program.lines)
+    with vm.breakpoint("Judged", "work", line=judged.stop_line("Judged")) as stops:
+        program.send("")
+        stop = stops.next(SOON)
+        assert stop is not None
+        frame = stop.frame
+        for text in table:
+            try:
+                ours.append(judged.verdict(frame, text))
+            except jvmti.Error as error:  # shown with its expression
+                ours.append(f"{type(error).__name__}: {error}")
+    program.expect("done", timeout=60)
+    theirs = judged.printed(program.lines[before:])
+    assert len(theirs) == len(table) > 600
+    different = [
+        (text, mine, theirs[row])
+        for row, (text, mine) in enumerate(zip(table, ours, strict=True))
+        if mine != theirs[row] and text not in ERASED
+    ]
+    assert different == []
+    erased = {text: mine for text, mine in zip(table, ours, strict=True) if text in ERASED}
+    assert erased == dict.fromkeys(ERASED, "object null")
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "type_"),
+    [
+        ("i > 40", True, "boolean"),
+        ("c", "x", "char"),
+        ("nothing", None, "java.lang.String"),
+        ("number7", 7, "java.lang.Object"),
+        ("text", "text", "java.lang.String"),
+        ("null", None, "null"),
+        ("stopped()", None, "void"),
+        ("list.get(0)", "first", "java.lang.String"),
+        ("1f / 4", 0.25, "float"),
+    ],
+)
+def test_a_value_is_the_models_and_has_its_static_type(
+    frame: Frame, text: str, value: object, type_: str
+) -> None:
+    found = evaluated(frame, text)
+    assert found.type == type_
+    if text == "number7":
+        assert found.value.value == value
+    else:
+        assert found.value == value
+    assert type(frame.evaluate(text)) is type(found.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "column"),
+    [
+        ("numbr + 1", "there is no variable, field or type 'numbr'; did you mean 'number'", 0),
+        ("1 + text.lenght()", "java.lang.String has no method 'lenght'; did you mean 'length'", 4),
+        ("i +", "the expression is not complete", 3),
+        ("i + (", "'(' is not closed", 5),
+        ("a b", "this is not Java", 0),
+        ("i); f(1", "not one expression", 0),
+        ("", "there is no expression", 0),
+        ("inner.dept", "Judged$Inner has no field 'dept'; did you mean 'depth'", 0),
+        ("yes + 1", "a number is needed here, not a value of type boolean", 0),
+        ("i && yes", "a boolean is needed here, not a value of type int", 0),
+        ("1 == yes", "is not compared with", 0),
+        ("(String) 1", "a value of type int cannot be cast to java.lang.String", 0),
+        ("(boolean) i", "cannot be cast to boolean", 0),
+        ("i = 2.5", "a value of type double cannot be assigned to int", 0),
+        ("b = 300", "a value of type int cannot be assigned to byte", 0),
+        ("5 = i", "this is not Java at '5'", 0),
+        ("name = text", "Judged.name is final", 0),
+        ("i.length", "a value of type int has no fields", 0),
+        ("i[0]", "int is no array", 0),
+        ("ints[l]", "an index is an int, not a long", 5),
+        ("g(1, 2)", "no Judged.g takes (int, int); there are", 0),
+        ("Judged.work(true, null, 1)", "Judged.work is not static: it needs an object", 0),
+        ("String", "java.lang.String is a type, not a value", 0),
+        ("new Nowhere()", "there is no type 'Nowhere'", 4),
+        ("new Runnable()", "java.lang.Runnable is an interface", 4),
+        ("new Color()", "Judged$Color is an enum", 4),
+        ("new Object() {}", "an anonymous class would need a new class", 0),
+        ("x -> 1", "a lambda needs a class of its own", 0),
+        ("String::length", "a method reference needs a class of its own", 0),
+        ("2147483648", "too large for int", 0),
+        ("'ab'", "", 0),
+        ("stopped() + 1", "the method returns nothing", 0),
+        ("java.util.Nothing.x", "there is no variable, field or type 'java'", 0),
+        ("é + numbr", "'é'", 0),
+        ("1e400", "does not fit double", 0),
+    ],
+)
+def test_a_mistake_is_named_with_its_column(
+    frame: Frame, text: str, reason: str, column: int
+) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        evaluate(frame, text)
+    assert reason in str(caught.value)
+    assert caught.value.column == column
+    assert caught.value.text == text
+    assert isinstance(caught.value, ValueError)
+    assert frame.evaluate("i") == 42
