@@ -59,7 +59,8 @@ def main() -> None:
 
 
 TRACED = (
-    "org.apache.spark.sql.*.*",
+    "org.apache.spark.sql.execution.aggregate.*.*",
+    "org.apache.spark.sql.execution.joins.*.*",
     "org.apache.spark.scheduler.*.*",
     "org.apache.spark.executor.*.*",
 )

@@ -14,12 +14,12 @@ public class Inlined {
   }
 
   static long third(long sum) {
-    for (int i = 0; i < 3000; i++) sum = sum * 33 + (sum >>> 7) + i;
+    for (int i = 0; i < 3000; i++) sum = sum * 31 + (sum >>> 7) + i;
     return sum;
   }
 
   static long fifth(long sum) {
-    for (int i = 0; i < 2000; i++) sum = sum * 37 + (sum >>> 7) + i;
+    for (int i = 0; i < 2000; i++) sum = sum * 31 + (sum >>> 7) + i;
     return sum;
   }
 

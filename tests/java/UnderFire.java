@@ -105,11 +105,17 @@ public class UnderFire {
   }
 
   private static void work() {
+    long collected = System.nanoTime();
     for (int number = 0; ; number++) {
       try {
         round(number & 0xFFFF);
         if (number % 64 == 0) {
           Thread.sleep(1);
+        }
+        if (System.nanoTime() - collected > 300_000_000) {
+          // Else G1 keeps thousands of the dropped classes, and each change of classes takes seconds.
+          System.gc();
+          collected = System.nanoTime();
         }
       } catch (OutOfMemoryError none) {
         // `full` takes it all.

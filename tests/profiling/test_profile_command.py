@@ -50,12 +50,28 @@ def test_the_methods_that_use_most_are_printed(serving: JavaProgram) -> None:
     assert any(row.endswith("Serving.burn") for row in rows)
 
 
-def test_requests_are_printed(serving: JavaProgram) -> None:
-    asking = threading.Timer(0.5, serving.ask, ("serve 60", 60))
+@contextlib.contextmanager
+def serving_requests(serving: JavaProgram) -> Iterator[None]:
+    """Requests one after the other until the end of the block."""
+    over = threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            serving.ask("serve 6", 60)
+
+    asking = threading.Thread(target=ask)
     asking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        asking.join()
+
+
+def test_requests_are_printed(serving: JavaProgram) -> None:
     words = ("--request", "Serving.handle(request).path", "--by", "request")
-    found = json.loads(done("profile", serving.pid, "--duration", 2, *words, "--json"))
-    asking.join()
+    with serving_requests(serving):
+        found = json.loads(done("profile", serving.pid, "--duration", 2, *words, "--json"))
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
     assert {"/order", "/search", "/broken"} <= set(names)
     assert names.index("/order") < names.index("/search") < names.index("/broken")
