@@ -173,13 +173,14 @@ def test_a_held_program_runs_when_it_is_let_go(
         terminal.ask("vm.held, vm.phase.name", r"\(True, 'ONLOAD'\)")
         assert "%go starts it" in terminal.ask("%threads", "UsageError")
         # A breakpoint before the class is loaded; what the program prints comes after it.
-        terminal.type("%break Witness.main\r")
-        shown = terminal.wait_for("ready$")
-        assert re.search(
-            r'(?s)"main" at Witness\.main\(Witness\.java:\d+\)\n +java\.lang\.String\[\] \w+ = .*'
-            r".*ready",
-            shown,
-        ), shown
+        terminal.ask("%tbreak Witness.main", "breakpoint 1: Witness.main, pending")
+        terminal.type("\x0c")
+        terminal.type("%go\r")
+        shown = terminal.wait_for(r'"main" at Witness\.main\(Witness\.java:\d+\), breakpoint 1')
+        assert "ready" not in shown
+        terminal.ask("%locals", r"java\.lang\.String\[\] \w+ = ")
+        terminal.type("%continue\r")
+        terminal.wait_for("ready$")
         terminal.ask("vm.held, vm.phase.name", r"\(False, 'LIVE'\)")
         terminal.ask("%go", "UsageError: the program is not held")
         terminal.type("\x04")

@@ -85,6 +85,7 @@ def _names(text: str) -> list[str]:
 def _prompt(vm: VM, given: argparse.Namespace) -> None:
     from jvmti.shell.banner import banner
     from jvmti.shell.exit_watcher import ExitWatcher
+    from jvmti.shell.notices import notice
     from jvmti.shell.scripts import predefined_names
 
     names = predefined_names(vm, {})
@@ -102,17 +103,11 @@ def _prompt(vm: VM, given: argparse.Namespace) -> None:
         from jvmti.shell.ipython import prompt
 
         gc.enable()
-    with ExitWatcher(vm, _report):
+    with ExitWatcher(vm, notice):
         prompt(vm, names)
     with contextlib.suppress(OSError):
         if not vm.closed and vm.popen is None and not given.no_banner:
             print(f"{vm.process.pid} keeps running.", flush=True)
-
-
-def _report(text: str) -> None:
-    # IPython draws its prompt again; Python's own must be printed again.
-    prompt = getattr(sys, "ps1", "") if "IPython" not in sys.modules else ""
-    print(f"\n{text}\n{prompt}", end="", flush=True)
 
 
 def _leave(number: int, frame: FrameType | None) -> None:

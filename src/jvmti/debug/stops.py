@@ -34,6 +34,7 @@ from jvmti.text.quantities import quantity
 from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
+    from jvmti.debug.stop_queue import StopQueue
     from jvmti.instrumentation.probes import Probe
     from jvmti.model.classes.java_class import Class, Field, Method
     from jvmti.model.objects.java_object import Object, Throwable
@@ -46,7 +47,7 @@ log = logging.getLogger("jvmti")
 
 Self = TypeVar("Self", bound="StopRequest")
 
-_CHECK_EVERY = 0.25
+CHECK_EVERY = 0.25
 """While waiting for a stop, check this often whether the JVM is still there, in seconds."""
 
 _ALSO = {
@@ -304,6 +305,7 @@ class StopRequest:
         self._arrived: deque[Stop] = deque()
         self._current: Stop | None = None
         self._block: int | None = None
+        self._queue: StopQueue | None = None
         self._numbers: dict[int, tuple[Env, Event]] = {}
         self._cancelled = False
         self._probes: StopProbes | None = None
@@ -548,7 +550,7 @@ class StopRequest:
 
     def _wait(self, until: float | None) -> bool:
         """Wait for a change; false if the time is over, or nothing can come any more."""
-        left = _CHECK_EVERY if until is None else min(until - time.monotonic(), _CHECK_EVERY)
+        left = CHECK_EVERY if until is None else min(until - time.monotonic(), CHECK_EVERY)
         if left <= 0 or self._cancelled:
             return False
         if not self._changed.wait(left):
@@ -577,8 +579,22 @@ class StopRequest:
             beyond = self._passes - self._after
         return beyond > 0 and beyond % self._every == 0
 
+    def _receive_in(self, queue: StopQueue) -> None:
+        """Leave the stops to a queue from now on.
+
+        Raises:
+            RuntimeError: they go to a function or a loop already.
+        """
+        with self._changed:
+            if self._do is not None or self._block is not None or self._queue not in (None, queue):
+                raise RuntimeError(f"the stops of {self!r} go elsewhere already")
+            self._queue = queue
+
     def _offer(self, stop: Stop) -> bool:
-        """Leave a stop to the loop; false if there is none."""
+        """Leave a stop to the loop or the queue; false if there is none."""
+        if self._queue is not None:
+            self._pass()
+            return not self._cancelled and self._queue._offer(stop)
         with self._changed:
             self.hits += 1
             offered = self._block is not None and not self._cancelled
@@ -692,4 +708,4 @@ def _callers(caller: Any) -> str | None:
     return "\n".join(patterns)
 
 
-__all__ = ["Stop", "StopRequest", "is_pattern"]
+__all__ = ["CHECK_EVERY", "Stop", "StopRequest", "is_pattern"]

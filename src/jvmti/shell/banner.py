@@ -42,7 +42,7 @@ _TRY = (
 )
 _TRY_HELD = (
     ("%go", "lets it start; until then few functions work"),
-    ("%break com.acme.Main.main", "lets it start, and stops there"),
+    ("%break com.acme.Main.main", "stops it there, once it runs"),
     ("env.add_capabilities?", "shows the specification; %go? explains a %command"),
 )
 

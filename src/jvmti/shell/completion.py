@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from jvmti.interface.capabilities import Capabilities
 from jvmti.model.classes.java_class import Class
+from jvmti.model.threads.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.shell.descriptions import event_names
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
@@ -159,6 +160,8 @@ class Completer:
         return None
 
     def _found(self, kind: str, typed: str) -> Found | None:
+        if kind in ("places", "requests", "stopped", "variables"):
+            return self._debugged(kind, typed)
         if kind in ("classes", "types"):  # the latter with arrays
             names = self._vm.classes.complete(typed, _ALL, arrays=kind == "types")
             return Found(typed, grouped(typed, names))
@@ -168,6 +171,27 @@ class Completer:
             "threads": self._vm.threads._ipython_key_completions_,
         }
         return _completions(typed, of[kind]()) if kind in of else None
+
+    def _debugged(self, kind: str, typed: str) -> Found | None:
+        """Completions for the commands of the debugger."""
+        from jvmti.shell.debugging import debugging
+
+        debugger = debugging(self._vm, self._names)
+        if kind == "requests":
+            typed = typed.rpartition(" ")[2]
+            return _completions(typed, map(str, debugger.entries))
+        if kind == "stopped":
+            return _completions(typed, (stop.thread.name for stop in debugger.queue.stops))
+        if kind == "variables":
+            typed = typed.rpartition(" ")[2]
+            frame = self._names.get("frame")
+            keys = frame.locals._ipython_key_completions_() if isinstance(frame, Frame) else ()
+            return _completions(typed, keys)
+        owner, dot, method = typed.rpartition(".")
+        if dot and (found := self._vm.classes(owner)):
+            names = {one.name for one in found[0].methods if one.name[0] != "<"}
+            return Found(typed, sorted(f"{owner}.{one}" for one in names if one.startswith(method)))
+        return self._found("classes", typed)
 
     def _value(self, expression: str) -> Any:
         try:

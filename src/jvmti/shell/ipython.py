@@ -19,7 +19,7 @@ from jvmti.interface.errors import Error
 from jvmti.model.threads.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
-from jvmti.shell import magics
+from jvmti.shell import debugging, magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
 from jvmti.shell.tracebacks import without_our_frames
@@ -64,6 +64,8 @@ class Prompt(TerminalInteractiveShell):
                 _line_magic(vm, self.user_ns, name, one.help), "line", name
             )
         self.Completer.custom_matchers.append(_matcher(Completer(vm, self.user_ns)))
+        debugging.at_prompt(vm, self.user_ns)
+        self.events.register("pre_run_cell", lambda _: debugging.attend(vm))
         self._python_describe = self.inspector.pinfo
         self.inspector.pinfo = self._pinfo
         for kind in (Handle, Frame, VM):

@@ -1,23 +1,17 @@
-"""The commands that begin with a percent sign.
-
-Each is a plain function of the JVM, the prompt's variables and the text after its name, and prints.
-At a prompt they are ``%threads http``; with IPython and without, code that is not typed has
-``get_ipython().run_line_magic("threads", "http")`` for the same.
-"""
+"""The commands that show what there is in a JVM: ``%threads``, ``%class``, ``%heap``."""
 
 from __future__ import annotations
 
 import fnmatch
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error, WrongPhase
-from jvmti.interface.frozen import frozen
 from jvmti.model.classes.java_class import Class, Method
 from jvmti.model.threads.frames import Frame
 from jvmti.model.threads.java_thread import Thread
+from jvmti.shell import debug_magics  # noqa: F401 - so that its commands are known, too
 from jvmti.shell.expressions import NotEvaluated, evaluate
+from jvmti.shell.registry import MAGICS, Magic, UsageError, magic, run, unquoted
 from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
@@ -26,61 +20,6 @@ if TYPE_CHECKING:
 
 TOP = 25
 """Rows of a histogram."""
-
-
-class UsageError(Error):
-    """A usage error of a magic; the message has the usage."""
-
-
-@frozen
-class Magic:
-    """One of the commands."""
-
-    function: Callable[[VM, Mapping[str, Any], str], None]
-    """Its function of the JVM, the variables of the prompt and the text after its name."""
-    completes: str
-    """Which kind of names completes its text; empty for none."""
-
-    @property
-    def help(self) -> str:
-        """Description and usage."""
-        return inspect.getdoc(self.function) or ""
-
-
-MAGICS: dict[str, Magic] = {}
-"""The commands by name."""
-
-
-def magic(
-    completes: str = "",
-) -> Callable[
-    [Callable[[VM, Mapping[str, Any], str], None]], Callable[[VM, Mapping[str, Any], str], None]
-]:
-    """Make a function one of the commands, under its own name."""
-
-    def made(
-        function: Callable[[VM, Mapping[str, Any], str], None],
-    ) -> Callable[[VM, Mapping[str, Any], str], None]:
-        MAGICS[function.__name__.rstrip("_")] = Magic(function, completes)
-        return function
-
-    return made
-
-
-def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
-    """Run one of the commands.
-
-    Raises:
-        UsageError: there is no such command, or its text is invalid.
-    """
-    if name not in MAGICS:
-        raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
-    try:
-        MAGICS[name].function(vm, names, text.strip())
-    except WrongPhase:
-        if not vm.held:
-            raise
-        raise UsageError(f"%{name} needs a running program; %go starts it") from None
 
 
 @magic("threads")
@@ -98,7 +37,7 @@ def threads(vm: VM, names: Mapping[str, Any], text: str) -> None:
     from jvmti.text.quantities import processor_time
 
     virtual = text == "-v" or text.startswith("-v ")
-    pattern = _unquoted(text.removeprefix("-v") if virtual else text)
+    pattern = unquoted(text.removeprefix("-v") if virtual else text)
     found = vm.threads.snapshot(1, virtual=virtual)
     chosen = [one for one in found if _matches(one.name, pattern)]
     if not chosen:
@@ -134,7 +73,7 @@ def stack(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """
     given = _given(names, text)
     found = vm.threads.snapshot(virtual=False)
-    name = _unquoted(text)
+    name = unquoted(text)
     if isinstance(given, Thread):
         chosen = [one for one in found if one.thread == given]
     elif name:
@@ -199,7 +138,7 @@ def source(vm: VM, names: Mapping[str, Any], text: str) -> None:
     It searches `vm.source_path`; `cls.source` and `method.source` give the lines.
     """
     if text.startswith("-p "):
-        vm.source_path.append(_unquoted(text[3:]))
+        vm.source_path.append(unquoted(text[3:]))
         return
     given = _given(names, text)
     if isinstance(given, Frame) and given.line is not None:
@@ -231,64 +170,6 @@ def dis(vm: VM, names: Mapping[str, Any], text: str) -> None:
             print(printable(line))
 
 
-@magic()
-def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Start the program that `jvmti shell --hold` holds.
-
-        %go
-
-    Until then none of its code has run, and none of the JDK's. Breakpoints in classes that are not
-    loaded yet, such as `vm.breakpoint("com.acme.Main", "main")`, are in place before those run.
-    `vm.proceed()` does the same.
-    """
-    if not vm.held:
-        raise UsageError("the program is not held; %go is for `jvmti shell --hold -- java …`")
-    vm.proceed()
-
-
-@magic("classes")
-def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Wait until a thread hits a breakpoint, show its variables, and resume it.
-
-        %break com.acme.Order.add                     where the method begins
-        %break com.acme.Order.add:42                  at a line
-        %break com.acme.Order.add:42 if n > 1000      if a condition holds
-
-    Ctrl-C ends the wait. The breakpoint is always cleared and the thread resumed. A held program
-    starts, as after %go. `vm.breakpoint(…)` stays, and returns each stop as an object to inspect
-    and to step.
-    """
-    place, _, condition = text.partition(" if ")
-    place, _, line = _unquoted(place).rpartition(":") if ":" in place else (place.strip(), "", "")
-    owner, _, method = place.rpartition(".")
-    if not owner or (line and not line.strip().isdigit()):
-        raise UsageError("%break needs a class, a method and perhaps a line: com.acme.Order.add:42")
-    with vm.breakpoint(
-        owner, method, int(line) if line else None, when=condition.strip() or None
-    ) as stops:
-        if stops.is_pending:
-            print(printable(stops.pending_reason or f"{owner} is not loaded yet"))
-        print("waiting for a thread to hit it; Ctrl-C ends the wait", flush=True)
-        if vm.held:
-            vm.proceed()
-        stop = stops.next()
-        if stop is None:
-            return
-        frame = stop.frame
-        print(f'"{printable(stop.thread.name)}" at {printable(str(frame))}')
-        if frame.line is not None:
-            code = frame.method
-            try:
-                around = vm.source_path.around(code.class_name, code.source_file, frame.line, 3)
-            except LookupError:
-                pass  # without source code, still show the variables
-            else:
-                for row in str(around).split("\n"):
-                    print(printable(row.expandtabs()))
-        for row in str(frame.locals).split("\n"):
-            print(f"    {printable(row)}")
-
-
 @magic("types")
 def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """Show the objects and bytes of each class.
@@ -302,7 +183,7 @@ def heap(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """
     from jvmti.report.tables import print_table
 
-    pattern = _unquoted(text)
+    pattern = unquoted(text)
     histogram = vm.heap.histogram(classes=pattern or None)
     rows = [[f"{row.count:,}", f"{row.bytes:,}", row.name] for row in histogram[:TOP]]
     print_table([">OBJECTS", ">BYTES", "CLASS"], rows)
@@ -325,7 +206,7 @@ def props(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """
     from jvmti.report.tables import print_table
 
-    pattern = _unquoted(text)
+    pattern = unquoted(text)
     found = vm.properties
     rows = sorted((name, value) for name, value in found.items() if _matches(name, pattern))
     if not rows:
@@ -384,7 +265,7 @@ def _classes(vm: VM, names: Mapping[str, Any], text: str) -> list[Class]:
         return [given.declaring_class]
     if isinstance(given, Frame):
         return [given.method.declaring_class]
-    name = _unquoted(text)
+    name = unquoted(text)
     found = vm.classes(name)
     if not found:
         vm.find_class(name)  # whose error says what to do
@@ -395,7 +276,7 @@ def _class_or_none(vm: VM, names: Mapping[str, Any], text: str) -> Class | None:
     given = _given(names, text)
     if isinstance(given, Class):
         return given
-    found = vm.classes(_unquoted(text)) if given is None and text else []
+    found = vm.classes(unquoted(text)) if given is None and text else []
     return found[0] if found else None
 
 
@@ -406,7 +287,7 @@ def _methods(vm: VM, names: Mapping[str, Any], text: str) -> list[Method]:
         return [given]
     if isinstance(given, Frame):
         return [given.method]
-    name = _unquoted(text)
+    name = unquoted(text)
     owner, _, method = name.partition("(")[0].rpartition(".")
     if not owner:
         raise UsageError("a method needs its class, as in java.util.HashMap.get")
@@ -418,13 +299,6 @@ def _methods(vm: VM, names: Mapping[str, Any], text: str) -> list[Method]:
 def _loader(cls: Class) -> str:
     loader = cls.loader
     return "bootstrap" if loader is None else loader.cls.name
-
-
-def _unquoted(text: str) -> str:
-    text = text.strip()
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    return text
 
 
 def _matches(name: str, pattern: str) -> bool:

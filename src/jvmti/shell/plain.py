@@ -9,7 +9,7 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error
-from jvmti.shell import magics
+from jvmti.shell import debugging, magics
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import evaluate
@@ -32,6 +32,8 @@ def prompt(vm: VM | None, names: dict[str, Any]) -> None:
     """
     names.setdefault("__name__", "__main__")
     names.setdefault("__doc__", None)
+    if vm is not None:
+        debugging.at_prompt(vm, names)
     _complete(None if vm is None else Completer(vm, names), names)
     displayhook = sys.displayhook
     sys.displayhook = _display
@@ -55,6 +57,7 @@ class Prompt(code.InteractiveConsole):
         """Run a piece of input; returns whether it is incomplete."""
         if self._vm is None:
             return super().runsource(source, filename, symbol)
+        debugging.attend(self._vm)
         command, question = _MAGIC.fullmatch(source), _QUESTION.fullmatch(source)
         if command:
             try:

@@ -22,17 +22,17 @@ from jvmti.interface.errors import (
     NotAvailable,
     UnmodifiableClass,
 )
-from jvmti.sources.disassembly import Disassembly, as_disassembly, disassembled, with_lines
 from jvmti.sources.finder import SourceFinder
 from jvmti.sources.source import Source, SourceNotFound
-from jvmti.sources.strata import MalformedSourceMap, OriginalLine, SourceMap
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
+    from jvmti.sources.disassembly import Disassembly
     from jvmti.sources.places import Place
+    from jvmti.sources.strata import OriginalLine, SourceMap
 
 log = logging.getLogger("jvmti")
 
@@ -144,14 +144,16 @@ class SourcePath(SourceFinder):
 
     @staticmethod
     def _disassembled(cls: Class) -> Disassembly:
+        # Imported at their first use, as in other places here: a prompt appears sooner.
+        from jvmti.classfile.disassembly import Row, code_rows
+        from jvmti.sources.disassembly import as_disassembly, disassembled, with_lines
+
         try:
             return disassembled(cls.class_file)
         except (UnmodifiableClass, NotAvailable):
             if cls.is_array or cls.is_primitive:
                 raise SourceNotFound(f"{cls.name} has no code", []) from None
         # The VM shows the files of hidden classes to nobody, but their methods.
-        from jvmti.classfile.disassembly import Row, code_rows
-
         rows: list[Any] = [(f"class {cls.name} {{", None)]
         pool = cls.constant_pool
         for method in cls.methods:
@@ -216,6 +218,8 @@ class SourcePath(SourceFinder):
         return self._maps[cls]
 
     def _read_map(self, cls: Class) -> SourceMap | None:
+        from jvmti.sources.strata import MalformedSourceMap, SourceMap
+
         file = cls.source_file or ""
         if file.endswith(".java") and not file.endswith(_PAGES):
             return None
