@@ -13,24 +13,29 @@ from typing import TYPE_CHECKING
 from jvmti.reexports import reexports
 
 if TYPE_CHECKING:
+    from jvmti.expressions.completion import Completion, completions
     from jvmti.expressions.errors import ExpressionError
     from jvmti.expressions.evaluation import Evaluated, assign, evaluate, evaluated
 else:
     __getattr__, __dir__ = reexports(
         __name__,
         {
+            "Completion": "jvmti.expressions.completion",
             "Evaluated": "jvmti.expressions.evaluation",
             "ExpressionError": "jvmti.expressions.errors",
             "assign": "jvmti.expressions.evaluation",
+            "completions": "jvmti.expressions.completion",
             "evaluate": "jvmti.expressions.evaluation",
             "evaluated": "jvmti.expressions.evaluation",
         },
     )
 
 __all__ = [
+    "Completion",
     "Evaluated",
     "ExpressionError",
     "assign",
+    "completions",
     "evaluate",
     "evaluated",
 ]
