@@ -19,13 +19,18 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 
+def started(programs: JavaPrograms, jvm: Jvm, name: str, *, late: bool = False) -> JavaProgram:
+    """A program with the expressions of its table in it."""
+    options = ["-XX:+StartAttachListener", "-Xmx64m"] if late else stopping.reserving(jvm)
+    program = programs.start([*options, "-cp", str(judged.compiled(name)), name])
+    program.expect("ready", timeout=60)
+    return program
+
+
 @pytest.fixture(scope="module")
 def program(jvm: Jvm, shared_java_program: JavaPrograms) -> JavaProgram:
-    """The program with the expressions of the table in it."""
-    classes = judged.compiled("Judged", "table.txt")
-    started = shared_java_program.start([*stopping.reserving(jvm), "-cp", str(classes), "Judged"])
-    started.expect("ready", timeout=60)
-    return started
+    """The program Judged."""
+    return started(shared_java_program, jvm, "Judged")
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +43,8 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
 
 @pytest.fixture
 def stop(vm: jvmti.VM, program: JavaProgram) -> Iterator[Stop]:
-    """Its thread, where the compiler has put no expressions yet; it runs on after the test."""
-    line = judged.stop_line("Judged")
-    with vm.breakpoint("Judged", "work", line=line) as stops:
+    """Its thread, before the expressions that the compiler has; it runs on after the test."""
+    with vm.breakpoint("Judged", "work", line=judged.lines_of("Judged")["work"]) as stops:
         program.send("")
         stopped = stops.next(stopping.SOON)
         assert stopped is not None

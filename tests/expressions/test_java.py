@@ -2,54 +2,90 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import pytest
 
 import jvmti
 from expressions import judged
+from expressions.conftest import started
 from jvmti.errors import ExpressionError
 from jvmti.expressions import evaluate, evaluated
 from model.stopping import SOON
 
 if TYPE_CHECKING:
+    from jvms import Jvm
     from jvmti.model.threads.frames import Frame
-    from programs import JavaProgram
+    from programs import JavaPrograms
 
-ERASED = {
-    # The compiler knows the type of null by the type arguments of a variable, which are not read.
-    'map.get("none")',
-    'map.put("n", 4)',
+BY_OBJECT = {
+    # Type variables: the compiler goes by type arguments, we by the object, and null has none.
+    "Judged": ['map.get("none")', 'map.put("n", 4)'],
+    "Nested": [
+        "items.get(1)",
+        "base.best()",
+        "base.kept",
+        "base.all.get(0)",
+        "numbers.get(1)",
+        "nested.get(0).get(1)",
+        "raw.get(0)",
+        "java.util.Collections.max(items)",
+        "new Base<>(first).best()",
+    ],
 }
+UNWRITTEN = [
+    # A probe does not know of all variables what they take.
+    "o = 5",
+    "o",
+    'nothing = text = "both"',
+    "nothing",
+]
 
 
+@pytest.mark.parametrize("way", ["natively", "late"])
+@pytest.mark.parametrize("name", ["Judged", "Nested"])
 def test_each_expression_has_the_value_and_the_type_that_the_compiler_gives_it(
-    vm: jvmti.VM, program: JavaProgram
+    jvm: Jvm, java_program: JavaPrograms, name: str, way: str
 ) -> None:
-    table = judged.expressions("table.txt")
-    ours = []
-    before = len(program.lines)
-    with vm.breakpoint("Judged", "work", line=judged.stop_line("Judged")) as stops:
+    program = started(java_program, jvm, name, late=way == "late")
+    table, lines = judged.table_of(name), judged.lines_of(name)
+    places = list(dict.fromkeys(row.place for row in table))
+    ours = {}
+    with jvmti.attach(program.pid, timeout=30) as vm, contextlib.ExitStack() as stack:
+        vm.timeout = SOON
+        stops = {
+            place: stack.enter_context(vm.breakpoint(f"{name}*", line=lines[place]))
+            for place in places
+        }
         program.send("")
-        stop = stops.next(SOON)
-        assert stop is not None
-        frame = stop.frame
-        for text in table:
-            try:
-                ours.append(judged.verdict(frame, text))
-            except jvmti.Error as error:  # shown with its expression
-                ours.append(f"{type(error).__name__}: {error}")
+        for place in places:
+            stop = stops[place].next(SOON)
+            assert stop is not None, place
+            frame = stop.frame
+            for row in table:
+                if row.place == place:
+                    ours[row.number] = judged.tried(frame, row.text)
+            stops[place].cancel()
     program.expect("done", timeout=60)
-    theirs = judged.printed(program.lines[before:])
-    assert len(theirs) == len(table) > 600
+    theirs = judged.printed(program.lines)
+    assert len(theirs) == len(ours) == len(table) > 100
     different = [
-        (text, mine, theirs[row])
-        for row, (text, mine) in enumerate(zip(table, ours, strict=True))
-        if mine != theirs[row] and text not in ERASED
+        (row.place, row.text, ours[row.number], theirs[row.number])
+        for row in table
+        if ours[row.number] != theirs[row.number]
     ]
-    assert different == []
-    erased = {text: mine for text, mine in zip(table, ours, strict=True) if text in ERASED}
-    assert erased == dict.fromkeys(ERASED, "object null")
+    allowed = [*BY_OBJECT[name], *(UNWRITTEN if (name, way) == ("Judged", "late") else ())]
+    assert [one for one in different if one[1] not in allowed] == []
+    if way == "natively":
+        for _, text, mine, compiled in different:
+            assert text in BY_OBJECT[name]
+            assert without_type(mine) == without_type(compiled)
+
+
+def without_type(verdict: str) -> str:
+    """The value of a verdict."""
+    return verdict.rpartition(" ")[2].lstrip("=")
 
 
 @pytest.mark.parametrize(

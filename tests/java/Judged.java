@@ -197,106 +197,7 @@ public class Judged extends Above implements Greets {
         return "float";
     }
 
-    // ---- what is printed
-
-    static String escaped(String text) {
-        StringBuilder made = new StringBuilder();
-        for (char c : text.toCharArray()) {
-            if (c > ' ' && c < 127 && c != '\\') {
-                made.append(c);
-            } else {
-                made.append(String.format("\\u%04x", (int) c));
-            }
-        }
-        return made.toString();
-    }
-
-    static void say(int row, String type, String value) {
-        System.out.println(row + " " + type + " " + value);
-    }
-
-    static void show(int row, boolean value) {
-        say(row, "boolean", String.valueOf(value));
-    }
-
-    static void show(int row, byte value) {
-        say(row, "byte", String.valueOf(value));
-    }
-
-    static void show(int row, short value) {
-        say(row, "short", String.valueOf(value));
-    }
-
-    static void show(int row, char value) {
-        say(row, "char", String.valueOf((int) value));
-    }
-
-    static void show(int row, int value) {
-        say(row, "int", String.valueOf(value));
-    }
-
-    static void show(int row, long value) {
-        say(row, "long", String.valueOf(value));
-    }
-
-    static void show(int row, float value) {
-        say(row, "float", String.valueOf(Float.floatToIntBits(value)));
-    }
-
-    static void show(int row, double value) {
-        say(row, "double", String.valueOf(Double.doubleToLongBits(value)));
-    }
-
-    static void show(int row, String value) {
-        say(row, "java.lang.String", value == null ? "null" : "=" + escaped(value));
-    }
-
-    static void show(int row, Boolean value) {
-        say(row, "java.lang.Boolean", String.valueOf(value));
-    }
-
-    static void show(int row, Character value) {
-        say(row, "java.lang.Character", String.valueOf(value));
-    }
-
-    static void show(int row, Byte value) {
-        say(row, "java.lang.Byte", String.valueOf(value));
-    }
-
-    static void show(int row, Short value) {
-        say(row, "java.lang.Short", String.valueOf(value));
-    }
-
-    static void show(int row, Integer value) {
-        say(row, "java.lang.Integer", String.valueOf(value));
-    }
-
-    static void show(int row, Long value) {
-        say(row, "java.lang.Long", String.valueOf(value));
-    }
-
-    static void show(int row, Float value) {
-        say(row, "java.lang.Float", String.valueOf(value));
-    }
-
-    static void show(int row, Double value) {
-        say(row, "java.lang.Double", String.valueOf(value));
-    }
-
-    static void show(int row, Object value) {
-        if (value == null) {
-            say(row, "object", "null");
-        } else if (value.getClass().isArray()) {
-            String length = String.valueOf(java.lang.reflect.Array.getLength(value));
-            say(row, "object", value.getClass().getName() + " " + length);
-        } else {
-            say(row, "object", value.getClass().getName() + " " + escaped(value.toString()));
-        }
-    }
-
-    static void thrown(int row, Throwable value) {
-        say(row, "throws", value.getClass().getName());
-    }
+    // PRINTED
 
     // ---- the frame
 
@@ -338,11 +239,11 @@ public class Judged extends Above implements Greets {
         CharSequence sequence = "seq";
         StringBuilder builder = new StringBuilder("build");
         Optional<String> maybe = Optional.of("there");
-        stopped(); // here
+        stopped(); // here work
         if (!compiled) {
             return;
         }
-        // EXPRESSIONS
+        // EXPRESSIONS work
     }
 
     static void stopped() {}

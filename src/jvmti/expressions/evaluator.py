@@ -11,7 +11,7 @@ from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.methods import Methods, NoSuchCall
 from jvmti.expressions.names import Names, TypeName
 from jvmti.expressions.parsing import ParsedExpression, children, field
-from jvmti.expressions.places import ElementPlace, FinalField, Place, assigned
+from jvmti.expressions.places import ElementPlace, NotAssigned, Place, assigned
 from jvmti.expressions.running import Forbidden, Running
 from jvmti.expressions.scope import Scope
 from jvmti.expressions.types import Types
@@ -89,7 +89,7 @@ class Evaluator:
             return handler(self, node)
         except NoSuchCall as error:
             raise self.error(node, str(error)) from None
-        except FinalField as error:
+        except NotAssigned as error:
             raise self.error(node, str(error)) from None
         except Forbidden:
             raise self.error(node, "this would run code of the program, or change it") from None
@@ -448,7 +448,7 @@ class Evaluator:
         """Assign a value to a place that a whole expression names; see `assign`."""
         try:
             return self.assign(node, place, value)
-        except FinalField as error:
+        except NotAssigned as error:
             raise self.error(node, str(error)) from None
 
     def assign(self, node: Node, place: Place, value: Value) -> Value:

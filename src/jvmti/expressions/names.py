@@ -137,7 +137,7 @@ class Names:
 
     def _near(self, name: str) -> str:
         """Similar names for an error about an unknown one."""
-        known = [one.name for one in self._running.frame.locals.variables]
+        known = [one.name for one in self._running.locals.variables]
         for level in self._scope.levels():
             known += [one.name for one in layout_of(level.cls).places]
         return suggestion(name, known)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti.expressions.conversions import narrowed, to_type
 from jvmti.expressions.running import Running, found_value
 from jvmti.expressions.values import UNKNOWN, Text, Value, is_variable
+from jvmti.interface.errors import NotAvailable
 from jvmti.model.values.conversion import DTYPES, PRIMITIVE_NAMES
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from jvmti.model.objects.layouts import Place as Declared
 
 
-class FinalField(Exception):
-    """A final field, which is not assigned to."""
+class NotAssigned(Exception):
+    """A final field, or a variable that cannot be written."""
 
 
 class LocalPlace(NamedTuple):
@@ -39,18 +40,25 @@ class LocalPlace(NamedTuple):
         """Its value."""
         if self.running.is_dry:
             return Value(self.type, UNKNOWN)
-        data = self.running.frame.locals.raw(self.variable)
+        data = self.running.locals.raw(self.variable)
         return found_value(self.type, data)
 
     def write(self, value: Value) -> None:
-        """Assign a value of its type."""
+        """Assign a value of its type.
+
+        Raises:
+            NotAssigned: the frame cannot be changed here, or not to hold this.
+        """
         key = self.variable.name if self.variable.name is not None else self.variable.slot
         data = value.data
         if isinstance(data, Text):
             data = self.running.handle(value)
         elif self.type == "C":
             data = chr(data)
-        self.running.frame.locals[key] = data
+        try:
+            self.running.locals[key] = data
+        except (TypeError, NotAvailable) as error:
+            raise NotAssigned(f"{self.variable} does not take it: {error}") from None
 
 
 class ObjectField(NamedTuple):
@@ -101,10 +109,10 @@ class ObjectField(NamedTuple):
         """Assign a value of its type.
 
         Raises:
-            FinalField: the field is final.
+            NotAssigned: the field is final.
         """
         if self.field.is_final:
-            raise FinalField(
+            raise NotAssigned(
                 f"{self.field.owner}.{self.field.name} is final: code of the program may have its "
                 "value built in"
             )
@@ -195,7 +203,7 @@ def assigned(running: Running, place: Place, value: Value) -> Value:
 __all__ = [
     "ElementPlace",
     "ObjectField",
-    "FinalField",
+    "NotAssigned",
     "LocalPlace",
     "Place",
     "assigned",

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from jvmti.jni.calls import JNI
     from jvmti.model.classes.java_class import Class
     from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.locals import Locals
     from jvmti.model.vm import VM
+
+
+_GRACE = 0.1
+"""Seconds that an evaluation waits for the end of one that overran its limit."""
 
 
 class Forbidden(Exception):
@@ -49,6 +54,14 @@ class Running:
         self._timeout = timeout
         self._until = None if timeout is None else time.monotonic() + timeout
         self._may_call = False
+        self._locals: Locals | None = None
+
+    @property
+    def locals(self) -> Locals:
+        """The variables of the frame."""
+        if self._locals is None:
+            self._locals = self.frame.locals
+        return self._locals
 
     # ---- time and permission ---------------------------------------------------------------
 
@@ -77,6 +90,9 @@ class Running:
         if self.pure:
             raise Forbidden
         if not self._may_call:
+            conversation = self.vm._session.conversation
+            if conversation is not None and conversation.channel.late:
+                self.vm._session.check_answers(conversation.channel, "the expression", _GRACE)
             cls = self.vm.bootstrap_class("java/lang/Integer")
             method = self.jni.get_static_method_id(cls, "signum", "(I)I")
             self.jni.call_static_int_method(cls, method, [0])

@@ -87,7 +87,7 @@ class Scope:
         return None
 
     def _local(self, name: str) -> LocalPlace | None:
-        for variable in self._running.frame.locals.variables:
+        for variable in self._running.locals.variables:
             named = variable.name if variable.name is not None else f"slot{variable.slot}"
             if named == name and name != "this":
                 return LocalPlace(self._running, variable)

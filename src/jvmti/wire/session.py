@@ -55,6 +55,9 @@ _SALUTE = protocol.SALUTE.struct
 _GRACE = 0.1
 """How long a call waits for the late reply of the one before it on the same channel, in seconds."""
 
+_PATIENCE = 2.0
+"""The same for a call in a handler, which may follow one with a limit by design."""
+
 _MOST_RELEASED = protocol.LIMITS.REQUEST // RELEASE.size * RELEASE.size
 """Bytes of releases that fit into one frame."""
 
@@ -568,11 +571,26 @@ class Session:
                 if conversation.over:
                     self.give_back(conversation)
                     raise StopOver(f"{request.name}(): the thread has resumed from this stop")
+                if conversation.channel.late:
+                    self.check_answers(conversation.channel, f"{request.name}()", _GRACE)
                 return self._request(conversation.channel, conversation, request)
         if conversation is not None:
+            if conversation.channel.late:
+                self.check_answers(conversation.channel, f"{request.name}()", _PATIENCE)
             return self._request(conversation.channel, conversation, request)
         with self.control_locked(request.timeout):
             return self._request(self.control, None, request)
+
+    def check_answers(self, channel: Channel, name: str, grace: float) -> None:
+        """Refuse a request to a stopped thread that still runs a call which overran its limit.
+
+        Raises:
+            CallTimeout: it does; the request would wait for the end of that call.
+        """
+        if not channel.settle(grace):
+            busy = ", ".join(f"{one}()" for one in channel.late.values())
+            why = f"the stopped thread still runs {busy}, and answers when that has returned"
+            raise CallTimeout(name, None, why, outcome="has not begun")
 
     def _request(
         self, channel: Channel, conversation: Conversation | None, request: Request
