@@ -48,6 +48,7 @@ VERBS = {
     "top": "Show what a JVM does right now: methods, threads, allocation, locks, collections, heap",
     "heap": "Analyze the heap of a JVM or a heap dump",
     "shell": "Work on a JVM at a Python prompt",
+    "debug": "Debug a program from an editor, by the Debug Adapter Protocol",
     "jcmd": "Run one of the VM's own diagnostic commands",
     "instrument": "Put probes into the classes of a jar or a directory",
     "doctor": "Check whether attaching to a JVM works, and if not, say why and what to do",

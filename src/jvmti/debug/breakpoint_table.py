@@ -251,7 +251,7 @@ class BreakpointTable:
     def went_live(self) -> None:
         """The VM is live: pending requests look for their classes."""
         for request in self:
-            request._find_classes()
+            request._went_live()
 
     # ---- stops -----------------------------------------------------------------------------
 

@@ -54,8 +54,10 @@ class Breakpoint(StopRequest):
         thread: Thread | Iterable[Thread] | None,
         caller: str | Iterable[str] | Method | None,
         do: Callable[[Stop], object] | None,
+        placed: Callable[[Breakpoint], object] | None = None,
     ) -> None:
         text = when if isinstance(when, str) else None
+        self._placed = placed
         super().__init__(
             vm,
             when=None if isinstance(when, str) else when,
@@ -227,6 +229,10 @@ class Breakpoint(StopRequest):
             if self.is_pending:
                 self._warn_if_not_loaded(classes)
 
+    def _went_live(self) -> None:
+        self._find_classes()
+        self._report_places()
+
     def _find_classes(self) -> None:
         if self._named is None:
             return
@@ -248,6 +254,11 @@ class Breakpoint(StopRequest):
             self._place_probes([cls], strict=False)
         else:
             self._place_in(cls, strict=False)
+        self._report_places()
+
+    def _report_places(self) -> None:
+        if self._placed is not None:
+            self._placed(self)
 
     def _place_in(self, cls: Class, strict: bool) -> None:
         """Place it in a class; a mismatch is an error only if the class was named exactly."""
@@ -347,11 +358,13 @@ class Breakpoint(StopRequest):
                         log.warning("%s was redefined, and a breakpoint is lost: %s", cls.name, why)
             if self._named is not None:
                 self._place_in(cls, strict=False)
+        self._report_places()
 
     def _described(self) -> str:
         at = "" if self.line is None else f":{self.line}"
         if self._named is not None:
-            what = f"{self._named[0]}.{self._named[1] or '*'}{at}"
+            classes = self._named[0].replace("\n", "|")
+            what = f"{classes}.{self._named[1] or '*'}{at}"
             if self.is_pending:
                 return f"{what}: pending, {self.pending_reason or 'no such class is loaded'}"
             lost = f", lost in {len(self.lost)}" if self.lost else ""

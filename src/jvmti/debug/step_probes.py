@@ -20,6 +20,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, ClassNotPrepared, Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
+from jvmti.tracing.call_probes import HELPER
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
@@ -141,7 +142,7 @@ class StepProbes(EventProbes):
         # Versions from before their class got other probes: those that begin with the number of
         # this set are in them, or are not.
         return any(
-            one.name == "sipush" and one.value == self.number
+            one.name in ("bipush", "sipush") and one.value == self.number
             for method in methods
             for one in instructions(method.bytecodes)
         )
@@ -178,6 +179,8 @@ def called_from(vm: VM, frame: Frame) -> list[Method]:
     ]
     found: dict[Method, None] = {}
     for opcode, member in _calls_on_line(its[0], frame.line) if its else ():
+        if member.class_name.replace("/", ".").startswith(HELPER):
+            continue  # a call of the probes'
         owners = list(vm.classes(exactly(member.class_name.replace("/", "."))))
         if opcode in ("invokevirtual", "invokeinterface"):
             below = [one for owner in owners for one in owner.subclasses()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from jvmti import refs
@@ -35,6 +35,17 @@ class Steps(StopRequest):
         thread: the thread.
         how: into calls, over them, or out of methods.
         by_line: whether a step ends at another line, instead of another instruction.
+
+    Args:
+        vm: the JVM.
+        thread: the thread.
+        how: see above.
+        by: ``"line"`` or ``"instruction"``.
+        do: a function that receives the stops.
+        single: make one step only.
+        at: the stop that the first step begins at.
+        needs: what the probes for it are kept for, in a JVM that was attached to late; by default
+            the steps, or the loop that received the stop.
     """
 
     _by_probes: StepProbes | None = None
@@ -48,6 +59,7 @@ class Steps(StopRequest):
         do: Callable[[Stop], object] | None = None,
         single: bool = False,
         at: Stop | None = None,
+        needs: Hashable = None,
     ) -> None:
         if str(how).upper() not in How.__members__:
             raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
@@ -62,7 +74,8 @@ class Steps(StopRequest):
         self._single = single
         self._from = None if single else vm.breakpoints.held_by_caller(thread)
         self._at = at or self._from
-        self._needs: StopRequest = (None if at is None else at._within) or self
+        within = None if at is None else at._within
+        self._needs: Hashable = needs if needs is not None else within or self
         if vm.breakpoints.is_emulated(Event.SINGLE_STEP):
             if not self.by_line:
                 raise NotAvailable(

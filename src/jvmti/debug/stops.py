@@ -113,6 +113,11 @@ class Stop:
     def _vm(self) -> VM:
         return self.request._vm
 
+    def is_same_hit(self, other: Stop) -> bool:
+        """Whether both are of one moment of a thread: several requests can share a place."""
+        mine, its = self._borrowed, other._borrowed
+        return mine.channel is its.channel and mine.number == its.number
+
     @property
     def is_waiting(self) -> bool:
         """Whether the thread still waits at this stop."""
@@ -421,7 +426,8 @@ class StopRequest:
         else:
             near = loaded.near(classes)
         hint = f"; similar names that are: {', '.join(near)}" if near else ""
-        self.pending_reason = f"no class {classes!r} is loaded yet{hint}"
+        names = ", ".join(map(repr, classes.split("\n")))
+        self.pending_reason = f"no class {names} is loaded yet{hint}"
         level = logging.WARNING if near else logging.INFO
         log.log(level, "%s pending: %s", type(self).__name__.lower(), self.pending_reason)
 
@@ -623,7 +629,7 @@ class StopRequest:
     def _class_redefining(self, cls: Class) -> None:
         """A class with one of its places is about to be redefined."""
 
-    def _find_classes(self) -> None:
+    def _went_live(self) -> None:
         """The VM is live: look for classes that were prepared before."""
 
     def _hit(self, stop: Stop) -> bool:
@@ -651,8 +657,8 @@ class StopRequest:
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a class name is a shell pattern."""
-    return any(character in name for character in "*?[")
+    """Whether a class name is a shell pattern, or several on lines of their own."""
+    return any(character in name for character in "*?[\n")
 
 
 def _until(timeout: float | None) -> float | None:

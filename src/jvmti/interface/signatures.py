@@ -80,8 +80,12 @@ def result_of(signature: str) -> str:
 
 
 def matcher(pattern: str) -> Callable[[str], object]:
-    """Matches names of types against a shell pattern, in which `[]` means an array."""
-    return re.compile(fnmatch.translate(pattern.replace("[]", "[[]]"))).match
+    """Matches names of types against a shell pattern, in which `[]` means an array.
+
+    Several patterns stand on lines of their own, as in the agent.
+    """
+    patterns = pattern.replace("[]", "[[]]").split("\n")
+    return re.compile("|".join(map(fnmatch.translate, patterns))).match
 
 
 __all__ = [

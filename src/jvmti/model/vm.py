@@ -743,7 +743,7 @@ class VM:
 
     def breakpoint(
         self,
-        classes: str,
+        classes: str | Sequence[str],
         methods: str | None = None,
         line: int | None = None,
         *,
@@ -754,16 +754,20 @@ class VM:
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
+        placed: Callable[[Breakpoint], object] | None = None,
     ) -> Breakpoint:
         """A breakpoint by name, also in classes that are loaded later, by whatever class loader.
 
         Args:
-            classes: the class, or a shell pattern for several: ``"com.acme.*"``.
+            classes: the class, or a shell pattern for several: ``"com.acme.*"``; or several of
+                these.
             methods: the method, or a pattern; all of that name.  Without it, those with the line.
             line: the source line; without it, where the methods begin.
             signature: of the method, where there are several of the name: ``"(I)V"``.
             location: the bytecode index, instead of the line.
             when, hits, thread, caller, do: as for `Method.breakpoint`.
+            placed: a function that is called with the breakpoint when classes have been loaded or
+                redefined, so that its ``places`` may have changed.
 
         Raises:
             ValueError: neither a method nor a line is named, or a loaded class of that very name
@@ -777,7 +781,7 @@ class VM:
         return Breakpoint(
             self,
             None,
-            (classes, methods, signature),
+            (classes if isinstance(classes, str) else "\n".join(classes), methods, signature),
             line,
             location,
             when=when,
@@ -785,6 +789,7 @@ class VM:
             thread=thread,
             caller=caller,
             do=do,
+            placed=placed,
         )
 
     def catch(

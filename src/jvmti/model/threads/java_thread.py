@@ -699,6 +699,16 @@ class Threads(display.Tabular):
         JVM TI has no function for this, so it asks the JDK's registry of thread containers, which
         runs a few lines of Java code in the target. Empty before Java 21.
         """
+        return self.some_virtual(None)
+
+    def some_virtual(self, most: int | None) -> list[Thread]:
+        """The same, but no more threads than that of each container, and in all.
+
+        Where there are a hundred thousand, a few of them cost no more than elsewhere.
+
+        Args:
+            most: how many; ``None`` for all.
+        """
         vm = self._vm
         jni = vm.jni
         try:
@@ -711,11 +721,14 @@ class Threads(display.Tabular):
             of_threads = jni.get_method_id(container, "threads", "()Ljava/util/stream/Stream;")
             of_children = jni.get_method_id(container, "children", "()Ljava/util/stream/Stream;")
             to_array = jni.get_method_id(stream, "toArray", "()[Ljava/lang/Object;")
+            limit = jni.get_method_id(stream, "limit", "(J)Ljava/util/stream/Stream;")
         except JavaException:
             return []  # virtual threads came with Java 21
 
         def items(of: Any, method: Any) -> list[Any]:
             stream_of: Any = jni.call_object_method(of, method)
+            if most is not None:
+                stream_of = jni.call_object_method(stream_of, limit, [most])
             array: Any = jni.call_object_method(stream_of, to_array)
             length = jni.get_array_length(array)
             if not length:
@@ -724,14 +737,14 @@ class Threads(display.Tabular):
 
         threads: list[Thread] = []
         waiting = [jni.call_static_object_method(containers, root)]
-        while waiting:
+        while waiting and (most is None or len(threads) < most):
             one = waiting.pop()
             its = [thread for thread in items(one, of_threads) if thread is not None]
             if its:
                 flags = vm.map.is_virtual_thread(its).value.tolist()
                 threads += [thread for thread, flag in zip(its, flags, strict=True) if flag]
             waiting += items(one, of_children)
-        return threads
+        return threads[:most]
 
     def stack_tree(
         self, *, state: str | None = None, lines: bool = False, by_thread: bool = False

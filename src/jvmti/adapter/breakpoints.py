@@ -1,0 +1,263 @@
+"""The requests that set breakpoints of all kinds.
+
+Each request gives all breakpoints of its kind, or of a file. Those that are the same as before
+stay, so that a client that adds one does not disturb the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.arguments import Arguments, RequestFailed
+from jvmti.adapter.conversation import explained
+from jvmti.adapter.hit_rules import Rule, RuleFunctions
+from jvmti.adapter.requests import answers
+from jvmti.debug.breakpoints import Breakpoint
+from jvmti.interface.errors import Error
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.evaluation import Evaluation
+    from jvmti.adapter.source_places import SourcePlaces
+    from jvmti.debug.stops import Stop, StopRequest
+
+_EXPECTED = (Error, LookupError, ValueError, TypeError)
+
+
+class ClientBreakpoint:
+    """A breakpoint as the client knows it.
+
+    Attributes:
+        number: its number.
+        request: what stops threads; ``None`` if there is nothing, and why.
+        message: why it does not stop threads, or not yet.
+        line: the line where it is, as class files count.
+        source: the source that it is in, for the client.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.request: StopRequest | None = None
+        self.message: str | None = None
+        self.line: int | None = None
+        self.source: dict[str, Any] | None = None
+        self.is_verified = False
+
+    def cancel(self) -> None:
+        """Remove it from the program."""
+        if self.request is not None:
+            self.request.cancel()
+
+
+Create = Callable[[ClientBreakpoint], None]
+"""Fills in a breakpoint's request and what is known of it, or raises."""
+
+
+class BreakpointRequests:
+    """Answers requests that set breakpoints by line and by function.
+
+    Args:
+        session: what requests share.
+        evaluation: evaluates conditions.
+        sources: knows the classes of a source.
+    """
+
+    def __init__(
+        self, session: DebugSession, evaluation: Evaluation, sources: SourcePlaces
+    ) -> None:
+        self._session = session
+        self._evaluation = evaluation
+        self._sources = sources
+        self._numbers = itertools.count(1)
+        self._sets: dict[Hashable, dict[Hashable, ClientBreakpoint]] = {}
+        self._lock = threading.Lock()
+
+    def replace(
+        self, which: Hashable, wanted: Sequence[tuple[Hashable, Create]]
+    ) -> list[ClientBreakpoint]:
+        """Make a set of breakpoints what the client wants; return them in its order.
+
+        Args:
+            which: the set.
+            wanted: for each breakpoint what makes it the same as before, and how to create it.
+        """
+        before = self._sets.get(which, {})
+        creates = dict(_numbered(wanted))
+        found: dict[Hashable, ClientBreakpoint] = {}
+        for key in before.keys() - creates.keys():
+            before[key].cancel()
+        for key, create in creates.items():
+            one = before.get(key)
+            if one is None or (one.request is None or not one.request.is_active):
+                one = ClientBreakpoint(next(self._numbers))
+                try:
+                    create(one)
+                except _EXPECTED as error:
+                    one.message = explained(error)
+            found[key] = one
+        self._sets[which] = found
+        return list(found.values())
+
+    def shown(self, one: ClientBreakpoint) -> dict[str, Any]:
+        """A breakpoint as the protocol has it."""
+        shown: dict[str, Any] = {"id": one.number, "verified": one.is_verified}
+        if one.message is not None:
+            shown["message"] = one.message
+            if not one.is_verified:
+                is_pending = one.request is not None
+                shown["reason"] = "pending" if is_pending else "failed"
+        if one.line is not None:
+            shown["line"] = self._session.to_client(one.line)
+        if one.source is not None:
+            shown["source"] = one.source
+        return shown
+
+    def response(self, found: Sequence[ClientBreakpoint]) -> dict[str, Any]:
+        """The body of a response that has these breakpoints."""
+        return {"breakpoints": [self.shown(one) for one in found]}
+
+    def functions(
+        self, one: ClientBreakpoint, rule: Rule, reason: str, **more: Callable[[Stop], str | None]
+    ) -> RuleFunctions:
+        """The functions for a breakpoint that stops threads for a reason.
+
+        Args:
+            one: the breakpoint.
+            rule: its rule.
+            reason: in the protocol's words.
+            more: further parts of the event, by their names in the protocol.
+        """
+
+        def reached(stop: Stop) -> None:
+            details = {name: text(stop) for name, text in more.items()}
+            self._session.halt(stop, reason, breakpoints=[one.number], **details)
+
+        return RuleFunctions(self._session, self._evaluation, rule, reached)
+
+    # ---- by line ---------------------------------------------------------------------------
+
+    @answers("setBreakpoints")
+    def set_breakpoints(self, given: Arguments) -> dict[str, Any]:
+        """The breakpoints of a source."""
+        self._session.vm  # noqa: B018 - without one there is nothing to set them in
+        source = given.inner("source")
+        path = source.text("path", "")
+        if not path:
+            raise RequestFailed("setBreakpoints: breakpoints are set in sources that have a path")
+        patterns = self._sources.classes_in(path)
+        wanted: list[tuple[Hashable, Create]] = []
+        items = list(given.each("breakpoints"))
+        if not items and given.has("lines"):
+            items = [Arguments(given.command, {"line": one}) for one in given.values["lines"]]
+        for item in items:
+            line = self._session.from_client(item.number("line"))
+            rule = Rule.of(item)
+            wanted.append(((line, rule), self._at_line(path, patterns, line, rule)))
+        return self.response(self.replace(("source", path), wanted))
+
+    def _at_line(self, path: str, patterns: Sequence[str], line: int, rule: Rule) -> Create:
+        def create(one: ClientBreakpoint) -> None:
+            one.line, one.source = line, {"path": path}
+            functions = self.functions(one, rule, "breakpoint")
+            one.request = request = self._session.vm.breakpoint(
+                patterns,
+                line=line,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+                placed=lambda request: self._placed(one, request),
+            )
+            self._note(one, request)
+            if not one.is_verified:
+                one.message = self._why_not(patterns, line)
+
+        return create
+
+    def _why_not(self, patterns: Sequence[str], line: int) -> str:
+        vm = self._session.vm
+        if vm.held:
+            return "no class of this source is loaded yet"
+        classes = [one for one in vm.classes("\n".join(patterns)) if not one.is_array]
+        if not classes:
+            return "no class of this source is loaded yet"
+        lines = {entry.line_number for cls in classes for one in cls.methods for entry in one.lines}
+        if not lines:
+            return f"{classes[0].name} was compiled without line numbers (javac -g:none)"
+        near = sorted(sorted(lines, key=lambda number: abs(number - line))[:4])
+        numbers = ", ".join(str(self._session.to_client(one)) for one in near)
+        return printable(
+            f"no class of this source that is loaded has code at this line; the nearest lines "
+            f"with code: {numbers}"
+        )
+
+    def _note(self, one: ClientBreakpoint, request: Breakpoint) -> bool:
+        """Note where a breakpoint is now; return whether that is news."""
+        was = one.is_verified
+        one.is_verified = bool(request.places)
+        if one.is_verified:
+            one.message = None
+            if request.running:
+                calls = ", ".join(sorted(request.running)[:3])
+                one.message = f"calls that run already do not stop: {calls}"
+        elif request.lost:
+            one.message = request.lost[0][2]
+        return one.is_verified != was
+
+    def _placed(self, one: ClientBreakpoint, request: Breakpoint) -> None:
+        """A class was loaded, or redefined: say where the breakpoint is now."""
+        if self._note(one, request):
+            self._session.conversation.event(
+                "breakpoint", reason="changed", breakpoint=self.shown(one)
+            )
+
+    # ---- by function -----------------------------------------------------------------------
+
+    @answers("setFunctionBreakpoints")
+    def set_function_breakpoints(self, given: Arguments) -> dict[str, Any]:
+        """The breakpoints at the beginnings of methods."""
+        self._session.vm  # noqa: B018 - without one there is nothing to set them in
+        wanted: list[tuple[Hashable, Create]] = []
+        for item in given.each("breakpoints"):
+            name, rule = item.text("name"), Rule.of(item)
+            wanted.append(((name, rule), self._at_method(name, rule)))
+        return self.response(self.replace("functions", wanted))
+
+    def _at_method(self, name: str, rule: Rule) -> Create:
+        def create(one: ClientBreakpoint) -> None:
+            classes, _, method = name.strip().partition("(")[0].rpartition(".")
+            if not classes or not method:
+                raise RequestFailed(
+                    f"a function breakpoint names class and method, as com.acme.Order.add; not "
+                    f"{name!r}"
+                )
+            functions = self.functions(one, rule, "function breakpoint")
+            one.request = request = self._session.vm.breakpoint(
+                classes,
+                method,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+                placed=lambda request: self._placed(one, request),
+            )
+            self._note(one, request)
+            if not one.is_verified:
+                one.message = request.pending_reason or "no class of that name is loaded yet"
+
+        return create
+
+
+def _numbered(wanted: Sequence[tuple[Hashable, Create]]) -> list[tuple[Hashable, Create]]:
+    """The same with keys that differ, where a client asks for two at one place."""
+    counts: dict[Hashable, int] = {}
+    found: list[tuple[Hashable, Create]] = []
+    for key, create in wanted:
+        counts[key] = counts.get(key, 0) + 1
+        found.append(((key, counts[key]), create))
+    return found
+
+
+__all__ = ["BreakpointRequests", "ClientBreakpoint", "Create"]

@@ -1,0 +1,132 @@
+"""The state that requests share: the program, the client's wishes, and the stopped threads."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from jvmti.adapter.arguments import Arguments, RequestFailed
+from jvmti.adapter.conversation import Conversation
+from jvmti.adapter.references import References
+from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
+
+if TYPE_CHECKING:
+    from jvmti.debug.stops import Stop
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+T = TypeVar("T")
+
+
+class DebugSession:
+    """One client and one program.
+
+    Args:
+        conversation: with the client.
+
+    Attributes:
+        client: what the client said of itself in its first request.
+        configuration: the arguments of ``launch`` or ``attach``.
+        references: the numbers of frames and variables.
+        halted: the threads that are stopped.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self.conversation = conversation
+        self.client = Arguments("initialize", None)
+        self.configuration = Arguments("launch", None)
+        self.references = References()
+        self.halted = HaltedThreads(self.references)
+        self._vm: VM | None = None
+        self._local = threading.local()
+
+    @property
+    def vm(self) -> VM:
+        """The program's JVM.
+
+        Raises:
+            RequestFailed: there is none yet.
+        """
+        if self._vm is None:
+            raise RequestFailed("there is no program yet: send launch or attach first")
+        return self._vm
+
+    @vm.setter
+    def vm(self, vm: VM) -> None:
+        self._vm = vm
+
+    @property
+    def has_vm(self) -> bool:
+        """Whether there is a program."""
+        return self._vm is not None
+
+    # ---- lines -----------------------------------------------------------------------------
+
+    def from_client(self, line: int) -> int:
+        """A line's number as class files have it, from 1."""
+        return line if self.client.flag("linesStartAt1", True) else line + 1
+
+    def to_client(self, line: int | None) -> int:
+        """A line's number as the client wants it; of an unknown line, the lowest."""
+        first = 1 if self.client.flag("linesStartAt1", True) else 0
+        return first if line is None else line - 1 + first
+
+    @property
+    def first_column(self) -> int:
+        """The number of a line's first column."""
+        return 1 if self.client.flag("columnsStartAt1", True) else 0
+
+    # ---- stops -----------------------------------------------------------------------------
+
+    def halt(
+        self,
+        stop: Stop,
+        reason: str,
+        *,
+        description: str | None = None,
+        text: str | None = None,
+        breakpoints: Sequence[int] | None = None,
+    ) -> None:
+        """Keep a thread at its stop until the client lets it resume.
+
+        It is called in the function of a stop request, on the Python thread of the stop.
+
+        Args:
+            stop: the stop.
+            reason: why, in the protocol's words.
+            description: the same in words for the user.
+            text: more of it.
+            breakpoints: the numbers of the breakpoints that were hit.
+        """
+        before: Stop | None = getattr(self._local, "stop", None)
+        if before is not None and before.is_same_hit(stop):
+            return  # of another request at this place, whose stop the client had
+        self._local.stop = stop
+        number = self.vm.threads.ids([stop.thread])[0]
+        self.halted.end_step(number)
+        halted = StoppedThread(stop, number, reason, text)
+        if not self.halted.add(halted):
+            return
+        try:
+            self.conversation.event(
+                "stopped",
+                reason=reason,
+                description=description,
+                text=text,
+                threadId=number,
+                allThreadsStopped=False,
+                hitBreakpointIds=None if breakpoints is None else list(breakpoints),
+            )
+            halted.serve()
+        finally:
+            self.halted.remove(halted)
+
+    def run(self, halted: HaltedThread, function: Callable[[], T]) -> T:
+        """Run a function where it can use a stopped thread; see `HaltedThread.run`."""
+        return halted.run(function, self.conversation)
+
+
+__all__ = ["DebugSession"]

@@ -1,0 +1,285 @@
+"""The requests at both ends of a session: ``initialize``, ``launch``, ``attach`` and so on."""
+
+from __future__ import annotations
+
+import hmac
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import threading
+from typing import IO, TYPE_CHECKING, Any
+
+import jvmti
+from jvmti.adapter.arguments import Arguments, RequestFailed
+from jvmti.adapter.requests import answers
+from jvmti.interface.errors import Error
+from jvmti.target.options import AgentOptions
+from jvmti.text.printable import printable, printable_lines
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
+
+_THREADS = 512
+"""Threads that can be stopped side by side; each has a Python thread."""
+_PATIENCE = 5.0
+"""Seconds that a program has to end by itself."""
+
+CAPABILITIES: dict[str, Any] = {
+    "supportsConfigurationDoneRequest": True,
+    "supportsFunctionBreakpoints": True,
+    "supportsConditionalBreakpoints": True,
+    "supportsHitConditionalBreakpoints": True,
+    "supportsLogPoints": True,
+    "supportsEvaluateForHovers": True,
+    "supportsSetVariable": True,
+    "supportsTerminateRequest": True,
+    "supportTerminateDebuggee": True,
+    "supportsDelayedStackTraceLoading": True,
+    "supportsSteppingGranularity": True,
+    "supportsReadMemoryRequest": True,
+    "supportsCancelRequest": True,
+    "supportsValueFormattingOptions": True,
+}
+
+
+class LaunchRequests:
+    """Answers the requests that begin and end a session.
+
+    Args:
+        session: what requests share.
+        token: what a configuration must have; ``None`` where clients need none.
+    """
+
+    def __init__(self, session: DebugSession, token: str | None = None) -> None:
+        self._token = token
+        self._session = session
+        self._is_launched = False
+        self._ending = threading.Lock()
+        self._has_ended = False
+        self._is_initialized = False
+
+    @answers("initialize")
+    def initialize(self, given: Arguments) -> dict[str, Any]:
+        """Tell each other what we can do."""
+        if self._is_initialized:
+            raise RequestFailed("initialize comes once, at the beginning of a session")
+        self._is_initialized = True
+        self._session.client = given
+        return dict(CAPABILITIES)
+
+    # ---- the beginning ---------------------------------------------------------------------
+
+    @answers("attach")
+    def attach(self, given: Arguments) -> None:
+        """Attach to a running JVM."""
+        self._check(given)
+        target: int | str
+        if given.has("pid") or given.has("processId"):
+            name = "pid" if given.has("pid") else "processId"
+            value = given.values[name]
+            text = value if isinstance(value, str) else str(given.number(name))
+            if not text.strip().isdigit():
+                raise RequestFailed(f"attach: {name} is {text[:40]!r}, not the number of a process")
+            target = int(text)
+        else:
+            target = given.text("name", given.text("mainClass", ""))
+            if not target:
+                raise RequestFailed("attach: pid is missing, or name, a part of the main class")
+        timeout = given.number("timeout", 10_000) / 1000
+        self._begin(jvmti.attach(target, timeout=timeout))
+
+    @answers("launch")
+    def launch(self, given: Arguments) -> None:
+        """Start a program, which waits until the client has set its breakpoints."""
+        self._check(given)
+        command = command_of(given)
+        environment = dict(os.environ)
+        for name, value in given.mapping("env").items():
+            if value is None:
+                environment.pop(name, None)
+            else:
+                environment[name] = value
+        directory = given.text("cwd", "") or None
+        try:
+            vm = jvmti.launch(
+                command,
+                hold=True,
+                options=AgentOptions(reserve=()),
+                env=environment,
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                main=given.text("main", "") or None,
+            )
+        except OSError as error:
+            if error.filename is None:
+                raise
+            raise RequestFailed(f"{command[0]!r} cannot be started: {error.strerror}") from None
+        self._is_launched = True
+        assert vm.popen is not None
+        for stream, category in ((vm.popen.stdout, "stdout"), (vm.popen.stderr, "stderr")):
+            assert stream is not None
+            threading.Thread(
+                target=self._copy, args=(stream, category), name=f"jvmti {category}", daemon=True
+            ).start()
+        self._begin(vm)
+
+    def _check(self, given: Arguments) -> None:
+        if self._session.has_vm:
+            raise RequestFailed("this session has a program already; start another session")
+        if self._token is not None and not hmac.compare_digest(
+            given.text("token", "").encode(), self._token.encode()
+        ):
+            raise RequestFailed(
+                f"{given.command}: the token is missing or wrong; jvmti debug has printed it, and "
+                "it belongs into the configuration, as token"
+            )
+        self._session.configuration = given
+
+    def _begin(self, vm: VM) -> None:
+        session = self._session
+        vm.handler_limit = _THREADS
+        for place in session.configuration.texts("sourcePaths"):
+            vm.source_path.append(place)
+        session.vm = vm
+        threading.Thread(target=self._await_end, name="jvmti end", daemon=True).start()
+        session.conversation.afterwards(self._begun)
+
+    def _begun(self) -> None:
+        session = self._session
+        process = session.vm.process
+        session.conversation.event(
+            "process",
+            name=printable(process.main) or str(process.pid),
+            systemProcessId=process.pid,
+            isLocalProcess=True,
+            startMethod="launch" if self._is_launched else "attach",
+        )
+        session.conversation.event("initialized")
+
+    @answers("configurationDone")
+    def configuration_done(self, given: Arguments) -> None:
+        """The breakpoints are set: a launched program may run."""
+        vm = self._session.vm
+        if vm.held:
+            vm.proceed()
+
+    def _copy(self, stream: IO[bytes], category: str) -> None:
+        """Pass on what the program writes."""
+        descriptor = stream.fileno()
+        with stream:
+            while data := os.read(descriptor, 1 << 16):
+                text = printable_lines(data.decode("utf-8", "replace"))
+                self._session.conversation.output(text, category)
+
+    # ---- the end ---------------------------------------------------------------------------
+
+    def _await_end(self) -> None:
+        """Notice that the program has ended by itself."""
+        vm = self._session.vm
+        vm.wait()
+        status = None
+        if vm.popen is not None:
+            try:
+                status = vm.popen.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                log.debug("the JVM has ended, its launcher has not")
+        self._end(status)
+
+    def _end(self, status: int | None = None) -> None:
+        with self._ending:
+            if self._has_ended:
+                return
+            self._has_ended = True
+        self._session.halted.close()
+        if status is not None:
+            self._session.conversation.event("exited", exitCode=status)
+        self._session.conversation.event("terminated")
+
+    @answers("disconnect")
+    def disconnect(self, given: Arguments) -> None:
+        """Leave the program as it was, or end it if that is wanted."""
+        ends = given.flag("terminateDebuggee", self._is_launched)
+        self.leave(ends)
+        self._session.conversation.afterwards(self._session.conversation.end)
+
+    @answers("terminate")
+    def terminate(self, given: Arguments) -> None:
+        """End the program."""
+        vm = self._session.vm
+        self._session.halted.close()
+        _end_process(vm, signal.SIGKILL if vm.held else signal.SIGTERM)
+
+    def leave(self, ends: bool | None = None) -> None:
+        """Leave the program; the threads that are stopped run on.
+
+        Args:
+            ends: end it, too; by default if it was launched.
+        """
+        session = self._session
+        if not session.has_vm:
+            return
+        vm = session.vm
+        ends = self._is_launched if ends is None else ends
+        if ends and not vm.closed:
+            # First, so that it does not run on for a moment.
+            _end_process(vm, signal.SIGKILL if vm.held else signal.SIGTERM)
+        session.halted.close()
+        try:
+            if not vm.closed:
+                vm.detach()
+        except Error as error:
+            log.debug("the session ends: %s", error)
+        if ends and vm.popen is not None:
+            try:
+                vm.popen.wait(_PATIENCE)
+            except subprocess.TimeoutExpired:
+                vm.popen.kill()
+        self._end()
+
+
+def _end_process(vm: VM, number: int) -> None:
+    try:
+        os.kill(vm.process.pid, number)
+    except ProcessLookupError:
+        return
+    except PermissionError as error:
+        raise RequestFailed(f"the program cannot be ended: {error.strerror}") from None
+
+
+def command_of(given: Arguments) -> list[str]:
+    """The command that a configuration means.
+
+    Raises:
+        RequestFailed: it means none.
+    """
+    words = given.texts("command")
+    if words:
+        return words
+    java = given.text("javaExec", "") or shutil.which("java") or ""
+    if not java:
+        raise RequestFailed("launch: there is no java on PATH; javaExec names one")
+    words = [java, *given.texts("vmArgs")]
+    paths = given.texts("classPaths")
+    if paths:
+        words += ["-cp", os.pathsep.join(paths)]
+    modules = given.texts("modulePaths")
+    if modules:
+        words += ["--module-path", os.pathsep.join(modules)]
+    if given.has("jar"):
+        words += ["-jar", given.text("jar")]
+    elif given.has("mainClass"):
+        name = given.text("mainClass")
+        words += ["-m", name] if "/" in name and not name.endswith(".java") else [name]
+    else:
+        raise RequestFailed("launch: mainClass is missing, or jar, or command")
+    return words + given.texts("args")
+
+
+__all__ = ["CAPABILITIES", "LaunchRequests", "command_of"]

@@ -1,0 +1,59 @@
+"""The adapter as a whole: a conversation with one client, from its first request to its last."""
+
+from __future__ import annotations
+
+from io import RawIOBase
+from typing import BinaryIO
+
+from jvmti.adapter.breakpoints import BreakpointRequests
+from jvmti.adapter.code_addresses import CodeAddresses
+from jvmti.adapter.conversation import Conversation
+from jvmti.adapter.debug_session import DebugSession
+from jvmti.adapter.evaluation import EvaluateRequests, Evaluation
+from jvmti.adapter.framing import Framing
+from jvmti.adapter.launching import LaunchRequests
+from jvmti.adapter.memory import ArrayMemory
+from jvmti.adapter.requests import answers_of
+from jvmti.adapter.source_places import SourcePlaces
+from jvmti.adapter.stacks import StackRequests
+from jvmti.adapter.stepping import RunRequests
+from jvmti.adapter.threads import ThreadRequests
+from jvmti.adapter.variables import VariableRequests
+
+
+def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None = None) -> None:
+    """Debug a program for a client, until the client goes.
+
+    However it goes, stopped threads run on, and a program that was launched for it ends.
+
+    Args:
+        reader: where requests come from, without a buffer.
+        writer: where responses and events go to.
+        token: what ``launch`` and ``attach`` must have as their ``token``.
+    """
+    conversation = Conversation(Framing(reader, writer))
+    session = DebugSession(conversation)
+    evaluation = Evaluation(session)
+    sources = SourcePlaces(session)
+    memory = ArrayMemory(session)
+    addresses = CodeAddresses()
+    variables = VariableRequests(session, evaluation, memory)
+    launching = LaunchRequests(session, token)
+    subjects = [
+        launching,
+        BreakpointRequests(session, evaluation, sources),
+        ThreadRequests(session),
+        StackRequests(session, sources, variables, addresses),
+        variables,
+        RunRequests(session),
+        EvaluateRequests(session, evaluation, variables),
+        sources,
+        memory,
+    ]
+    try:
+        conversation.run(answers_of(subjects))
+    finally:
+        launching.leave()
+
+
+__all__ = ["serve"]

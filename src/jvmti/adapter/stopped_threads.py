@@ -1,0 +1,268 @@
+"""Threads that are stopped for the client: at a stop, or because it paused them.
+
+A thread at a stop waits in a function of `jvmti.debug`, on a Python thread that may use it. That
+Python thread runs what the requests ask for, one after the other, until the client lets the thread
+resume. For a paused thread, which is suspended wherever it is, the thread that answers the requests
+asks the VM itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from jvmti.adapter.arguments import RequestFailed
+from jvmti.adapter.conversation import Conversation, RequestCancelled
+from jvmti.adapter.references import References
+from jvmti.debug.stepping import Steps
+from jvmti.debug.stops import Stop
+from jvmti.interface.errors import Error
+
+if TYPE_CHECKING:
+    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import Thread
+
+log = logging.getLogger("jvmti")
+
+T = TypeVar("T")
+
+_PATIENCE = 60.0
+"""Seconds that a request waits for its thread; the calls themselves have shorter limits."""
+_CHECK_EVERY = 0.05
+"""Seconds between two checks whether the client still waits."""
+
+
+class _Job:
+    """Something to do on the Python thread of a stopped thread."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._done = threading.Event()
+        self._result: Any = None
+        self._error: BaseException | None = None
+
+    def run(self) -> None:
+        try:
+            self._result = self._function()
+        except BaseException as error:
+            self._error = error
+        self._done.set()
+
+    def refuse(self, error: Error) -> None:
+        self._error = error
+        self._done.set()
+
+    def result(self, conversation: Conversation) -> Any:
+        until = time.monotonic() + _PATIENCE
+        while not self._done.wait(_CHECK_EVERY):
+            if conversation.is_cancelled:
+                raise RequestCancelled("cancelled")
+            if time.monotonic() > until:
+                raise RequestFailed(
+                    "the stopped thread has not answered in a minute; it may still run what an "
+                    "earlier request asked for"
+                )
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+
+class HaltedThread:
+    """A thread that is stopped for the client; base of `StoppedThread` and `PausedThread`.
+
+    Attributes:
+        thread: the thread.
+        id: its ``Thread.threadId``, which is its number for the client.
+        stop: where it has stopped; ``None`` if it was paused.
+        reason: why, in the protocol's words.
+        stack: the part of its stack that is known so far, the most recent frame first.
+        text: more of the reason.
+        frame_numbers: the numbers of its frames, by their depth.
+    """
+
+    stop: Stop | None = None
+
+    def __init__(self, thread: Thread, number: int, reason: str, text: str | None = None) -> None:
+        self.thread = thread
+        self.id = number
+        self.reason = reason
+        self.text = text
+        self.stack: list[Frame] = []
+        self.frame_numbers: dict[int, int] = {}
+
+    def run(self, function: Callable[[], T], conversation: Conversation) -> T:
+        """Run a function where it can use the thread, and return its result.
+
+        Raises:
+            RequestFailed: the thread has resumed, or does not answer.
+            RequestCancelled: the client does not wait for it any more.
+        """
+        raise NotImplementedError
+
+    def resume(self) -> None:
+        """Let the thread run; further calls do nothing."""
+        raise NotImplementedError
+
+    def frames(self, most: int) -> list[Frame]:
+        """The first frames of its stack; to be called by way of `run`."""
+        if len(self.stack) < most:
+            self.stack = self.thread.get_frames(most)
+        return self.stack[:most]
+
+
+class StoppedThread(HaltedThread):
+    """A thread at a stop."""
+
+    def __init__(self, stop: Stop, number: int, reason: str, text: str | None = None) -> None:
+        super().__init__(stop.thread, number, reason, text)
+        self.stop = stop
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._is_over = threading.Event()
+
+    def serve(self) -> None:
+        """Run what requests ask for, until the thread is to resume."""
+        while (job := self._jobs.get()) is not None:
+            job.run()
+        self._is_over.set()
+        while not self._jobs.empty():
+            left = self._jobs.get()
+            if left is not None:
+                left.refuse(_resumed(self.id))
+
+    def run(self, function: Callable[[], T], conversation: Conversation) -> T:
+        """See `HaltedThread.run`."""
+        if self._is_over.is_set():
+            raise _resumed(self.id)
+        job = _Job(function)
+        self._jobs.put(job)
+        if self._is_over.is_set():
+            job.refuse(_resumed(self.id))
+        result: T = job.result(conversation)
+        return result
+
+    def resume(self) -> None:
+        """See `HaltedThread.resume`."""
+        self._jobs.put(None)
+
+
+class PausedThread(HaltedThread):
+    """A thread that the client has suspended."""
+
+    def __init__(self, thread: Thread, number: int) -> None:
+        super().__init__(thread, number, "pause")
+        self._suspension = thread.suspended()
+        self._is_over = False
+        self._suspension.__enter__()
+
+    def run(self, function: Callable[[], T], conversation: Conversation) -> T:
+        """See `HaltedThread.run`."""
+        if self._is_over:
+            raise _resumed(self.id)
+        return function()
+
+    def resume(self) -> None:
+        """See `HaltedThread.resume`."""
+        if not self._is_over:
+            self._is_over = True
+            self._suspension.resume()
+
+
+def _resumed(number: int) -> RequestFailed:
+    return RequestFailed(f"thread {number} runs; pause it to look into it")
+
+
+class HaltedThreads:
+    """The threads that are stopped for the client.
+
+    Args:
+        references: the numbers of their frames and variables.
+    """
+
+    def __init__(self, references: References) -> None:
+        self._references = references
+        self._threads: dict[int, HaltedThread] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self._steps: dict[int, Steps] = {}
+
+    def add(self, halted: HaltedThread) -> bool:
+        """Note a thread; false if none may stop any more."""
+        with self._lock:
+            if self._closed:
+                return False
+            self._threads[halted.id] = halted
+            return True
+
+    def remove(self, halted: HaltedThread) -> None:
+        """Forget a thread, and the numbers of its frames and variables."""
+        with self._lock:
+            if self._threads.get(halted.id) is halted:
+                del self._threads[halted.id]
+        self._references.forget(halted)
+
+    def all(self) -> list[HaltedThread]:
+        """Those that are stopped now."""
+        with self._lock:
+            return list(self._threads.values())
+
+    def find(self, number: int) -> HaltedThread | None:
+        """The one of a number; ``None`` if it runs."""
+        with self._lock:
+            return self._threads.get(number)
+
+    def get(self, number: int) -> HaltedThread:
+        """The one of a number.
+
+        Raises:
+            RequestFailed: it runs, or there is none.
+        """
+        found = self.find(number)
+        if found is None:
+            raise _resumed(number)
+        return found
+
+    def resume(self, halted: HaltedThread) -> None:
+        """Let a thread run."""
+        self.remove(halted)
+        halted.resume()
+
+    def close(self) -> None:
+        """Let all threads run; none stops from now on."""
+        with self._lock:
+            self._closed = True
+            steps, self._steps = list(self._steps.values()), {}
+        for halted in self.all():
+            try:
+                self.resume(halted)
+            except Error as error:
+                log.debug("the session ends, and its threads resume: %s", error)
+        for one in steps:
+            _cancel(one)
+
+    # ---- steps -----------------------------------------------------------------------------
+
+    def stepping(self, number: int, steps: Steps) -> None:
+        """Note the step that a thread makes next."""
+        with self._lock:
+            self._steps[number] = steps
+
+    def end_step(self, number: int) -> None:
+        """A thread has stopped, or is to do something else: it steps no more."""
+        with self._lock:
+            steps = self._steps.pop(number, None)
+        if steps is not None:
+            _cancel(steps)
+
+
+def _cancel(steps: Steps) -> None:
+    try:
+        steps.cancel()
+    except Error as error:
+        log.debug("%r ends with its thread: %s", steps, error)
+
+
+__all__ = ["HaltedThread", "HaltedThreads", "PausedThread", "StoppedThread"]

@@ -1,0 +1,1 @@
+"""The Debug Adapter Protocol: sessions as editors have them, every message held to the schema."""

@@ -1,0 +1,320 @@
+"""A client of the adapter: it speaks the protocol, and holds every message to the schema."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import queue
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+
+COMMAND = [sys.executable, "-m", "jvmti", "debug"]
+SOON = 30.0
+"""Seconds for what happens at once on an idle machine."""
+SOURCE = Path(__file__).parent.parent / "java" / "Debugged.java"
+
+
+def line(word: str, source: Path = SOURCE) -> int:
+    """The line of a program that has the word as its comment."""
+    for number, text in enumerate(source.read_text().splitlines(), 1):
+        if re.search(rf"// {word}\b", text):
+            return number
+    raise LookupError(word)
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """The protocol's own schema, as a debugger of another language has it."""
+    found = importlib.util.find_spec("debugpy")
+    assert found is not None
+    assert found.origin is not None
+    place = Path(found.origin).parent / "_vendored/pydevd/_pydevd_bundle/_debug_adapter"
+    read: dict[str, Any] = json.loads((place / "debugProtocol.json").read_text())
+    return read
+
+
+@functools.cache
+def _definitions() -> dict[tuple[str, str], str]:
+    """The definitions of messages, by kind and name."""
+    found = {}
+    for name, definition in schema()["definitions"].items():
+        for part in definition.get("allOf", ()):
+            for kind in ("command", "event"):
+                names = part.get("properties", {}).get(kind, {}).get("enum", ())
+                for one in names:
+                    if kind == "event":
+                        found["event", one] = name
+                    else:
+                        found["request", one] = name
+                        found["response", one] = name.removesuffix("Request") + "Response"
+    return found
+
+
+@functools.cache
+def _validator(definition: str) -> jsonschema.Draft4Validator:
+    return jsonschema.Draft4Validator(
+        {"$ref": f"#/definitions/{definition}", "definitions": schema()["definitions"]}
+    )
+
+
+def validate(message: dict[str, Any]) -> None:
+    """Hold a message of the adapter to the schema; requests of its own names have none."""
+    kind = message["type"]
+    if kind == "response" and not message["success"]:
+        _validator("ErrorResponse").validate(message)
+        assert message["message"]
+        return
+    name = _definitions().get((kind, message["command" if kind == "response" else "event"]))
+    if name is not None:
+        _validator(name).validate(message)
+
+
+class Failed(Exception):
+    """The adapter's answer that a request failed."""
+
+
+class Client:
+    """A session with `jvmti debug`.
+
+    Args:
+        streams: what it reads and writes; by default those of a process of its own.
+
+    Attributes:
+        events: all events so far.
+        process: the adapter, where it was started.
+    """
+
+    def __init__(self, streams: tuple[Any, Any] | None = None) -> None:
+        self.process: subprocess.Popen[bytes] | None = None
+        self._errors = tempfile.TemporaryFile()
+        if streams is None:
+            self.process = subprocess.Popen(
+                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            )
+            streams = self.process.stdout, self.process.stdin
+        self._reader, self._writer = streams
+        self.events: list[dict[str, Any]] = []
+        self.unvalidated: list[str] = []
+        self._seq = 0
+        self._last = 0
+        self._asked: list[int] = []
+        self._responses: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._arrived = threading.Condition()
+        self._seen = 0
+        self._wrong: list[str] = []
+        self.ended = False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    # ---- messages --------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        try:
+            while header := self._reader.readline():
+                length = int(header.split(b":")[1])
+                self._reader.readline()
+                self._take(json.loads(self._reader.read(length)))
+        except (ValueError, OSError) as error:
+            self._wrong.append(repr(error))
+        with self._arrived:
+            self.ended = True
+            self._arrived.notify_all()
+        self._responses.put(None)
+
+    def _take(self, message: dict[str, Any]) -> None:
+        try:
+            validate(message)
+            assert message["seq"] == self._last + 1, "numbers in order"
+        except (jsonschema.ValidationError, AssertionError) as error:
+            self._wrong.append(f"{message}: {error}")
+        self._last = message["seq"]
+        if message["type"] == "response":
+            self._responses.put(message)
+            return
+        with self._arrived:
+            self.events.append(message)
+            self._arrived.notify_all()
+
+    def post(self, command: Any, arguments: Any = None) -> int:
+        """Send a request, and do not wait for its response."""
+        self._seq += 1
+        message: dict[str, Any] = {"seq": self._seq, "type": "request", "command": command}
+        if arguments is not None:
+            message["arguments"] = arguments
+        self.write(json.dumps(message).encode())
+        self._asked.append(self._seq)
+        return self._seq
+
+    def write(self, body: bytes) -> None:
+        """Send a message, whatever it is."""
+        self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self._writer.flush()
+
+    def response(self, timeout: float = SOON) -> dict[str, Any]:
+        """The next response, which must be that to the earliest request without one."""
+        found = self._responses.get(timeout=timeout)
+        assert not self._wrong, self._wrong
+        assert found is not None, f"the adapter has ended: {self.errors()}"
+        assert found["request_seq"] == self._asked.pop(0), "one response for each, in order"
+        return found
+
+    def ask(self, command: str, /, **arguments: Any) -> Any:
+        """Send a request, and return the body of its response.
+
+        Raises:
+            Failed: the adapter says so.
+        """
+        self.post(command, arguments)
+        found = self.response()
+        if not found["success"]:
+            raise Failed(found["message"])
+        return found.get("body", {})
+
+    def event(
+        self, name: str, timeout: float = SOON, *, where: Callable[[Any], bool] = lambda body: True
+    ) -> Any:
+        """The next event of that name, after those that were returned before."""
+        until = time.monotonic() + timeout
+        with self._arrived:
+            while True:
+                for at in range(self._seen, len(self.events)):
+                    one = self.events[at]
+                    if one["event"] == name and where(one.get("body", {})):
+                        self._seen = at + 1
+                        assert not self._wrong, self._wrong
+                        return one.get("body", {})
+                left = until - time.monotonic()
+                if left <= 0 or self.ended:
+                    raise AssertionError(
+                        f"no event {name}; {self.events[self._seen :]} {self.errors()}"
+                    )
+                self._arrived.wait(left)
+
+    def has_event(self, name: str) -> bool:
+        """Whether an event of that name has come at all."""
+        return any(one["event"] == name for one in self.events)
+
+    def output(self, category: str) -> str:
+        """What the user has seen so far."""
+        return "".join(
+            one["body"]["output"]
+            for one in self.events
+            if one["event"] == "output" and one["body"].get("category") == category
+        )
+
+    def errors(self) -> str:
+        """What the adapter has written besides messages, once it has ended."""
+        if self._errors.closed:
+            return ""
+        self._errors.seek(0)
+        return self._errors.read().decode()[-3000:]
+
+    # ---- a session -------------------------------------------------------------------------
+
+    def initialize(self) -> Any:
+        """Begin, as an editor does."""
+        return self.ask(
+            "initialize",
+            adapterID="jvmti",
+            clientID="test",
+            linesStartAt1=True,
+            columnsStartAt1=True,
+            pathFormat="path",
+        )
+
+    def breakpoints(self, *lines: int | dict[str, Any], path: Path = SOURCE) -> list[Any]:
+        """Set the breakpoints of a source."""
+        wanted = [one if isinstance(one, dict) else {"line": one} for one in lines]
+        body = self.ask("setBreakpoints", source={"path": str(path)}, breakpoints=wanted)
+        found: list[Any] = body["breakpoints"]
+        return found
+
+    def launch(self, *lines: int | dict[str, Any], command: Sequence[str], **more: Any) -> None:
+        """Start a program with breakpoints, and let it run."""
+        self.initialize()
+        self.ask("launch", command=list(command), **more)
+        self.event("initialized")
+        if lines:
+            self.breakpoints(*lines)
+        self.ask("configurationDone")
+
+    def attach(self, pid: int, *lines: int | dict[str, Any], **more: Any) -> None:
+        """Attach to a program, with breakpoints."""
+        self.initialize()
+        self.ask("attach", pid=pid, **more)
+        self.event("initialized")
+        if lines:
+            self.breakpoints(*lines)
+        self.ask("configurationDone")
+
+    def stopped(self, reason: str | None = None, timeout: float = SOON) -> int:
+        """Wait until a thread stops; return its number."""
+        body = self.event("stopped", timeout)
+        assert reason is None or body["reason"] == reason, body
+        number: int = body["threadId"]
+        return number
+
+    def frames(self, thread: int, **more: Any) -> list[Any]:
+        """The frames of a thread."""
+        found: list[Any] = self.ask("stackTrace", threadId=thread, **more)["stackFrames"]
+        return found
+
+    def top(self, thread: int) -> Any:
+        """The topmost frame of a thread."""
+        return self.frames(thread, startFrame=0, levels=1)[0]
+
+    def scope(self, frame: int, name: str = "Locals") -> int:
+        """The number of a group of variables of a frame."""
+        scopes = self.ask("scopes", frameId=frame)["scopes"]
+        return next(int(one["variablesReference"]) for one in scopes if one["name"] == name)
+
+    def variables(self, number: int, **more: Any) -> dict[str, Any]:
+        """Variables by their names."""
+        found = self.ask("variables", variablesReference=number, **more)["variables"]
+        return {one["name"]: one for one in found}
+
+    def locals(self, thread: int) -> dict[str, Any]:
+        """The local variables of a thread's topmost frame."""
+        return self.variables(self.scope(self.top(thread)["id"]))
+
+    def evaluate(self, thread: int, text: str, **more: Any) -> Any:
+        """The result of an expression in a thread's topmost frame."""
+        return self.ask("evaluate", expression=text, frameId=self.top(thread)["id"], **more)
+
+    def go(self, command: str, thread: int, **more: Any) -> int:
+        """Step a thread, or let it run, until it stops; return its number."""
+        self.ask(command, threadId=thread, **more)
+        return self.stopped()
+
+    def disconnect(self, **arguments: Any) -> None:
+        """End the session."""
+        self.ask("disconnect", **arguments)
+        self.close()
+
+    def close(self) -> None:
+        """Let the adapter end, and check that it does."""
+        try:
+            self._writer.close()
+        except BrokenPipeError:
+            pass
+        if self.process is not None:
+            status = self.process.wait(SOON)
+            assert status in (0, -signal.SIGKILL), self.errors()
+        self._thread.join(SOON)
+        self._reader.close()
+        self._errors.close()
+        assert not self._wrong, self._wrong
+
+
+__all__ = ["SOON", "SOURCE", "Client", "Failed", "line", "validate"]

@@ -1,0 +1,290 @@
+"""Sessions as editors have them: a program is stopped, looked into, stepped and left alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+import compiler
+from adapter.client import SOON, SOURCE, Client, Failed, line
+
+if TYPE_CHECKING:
+    from jvms import Jvm
+    from programs import JavaPrograms
+
+Begin = Callable[..., Client]
+
+
+def command(jvm: Jvm, *arguments: str) -> list[str]:
+    """The command that runs the program."""
+    classes = compiler.classes("Debugged")
+    return [str(jvm.java), *jvm.args, "-cp", str(classes), "Debugged", *arguments]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """A client whose adapter ends with the test."""
+    made = Client()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["launched", "late"])
+def begin(
+    request: pytest.FixtureRequest, jvm: Jvm, java_program: JavaPrograms, client: Client
+) -> Begin:
+    """Begin a session with the program: it is launched, or attached to while it runs."""
+
+    def begun(*lines: int) -> Client:
+        if request.param == "launched":
+            client.launch(*lines, command=command(jvm))
+        else:
+            program = java_program("Debugged")
+            program.expect("ready")
+            client.attach(program.pid, *lines)
+        return client
+
+    return begun
+
+
+@pytest.fixture
+def is_late(request: pytest.FixtureRequest) -> bool:
+    """Whether the program was running before."""
+    return "late" in request.node.name
+
+
+def test_a_thread_stops_at_a_breakpoint_with_its_stack_and_its_variables(begin: Begin) -> None:
+    """The client gets the frames with their sources, and every kind of variable."""
+    client = begin(line("GROSS"))
+    thread = client.stopped("breakpoint")
+    frames = client.frames(thread)
+    assert [one["name"] for one in frames[:3]] == [
+        "Debugged.price(int)",
+        "Debugged.work()",
+        "Debugged.main(String[])",
+    ]
+    assert frames[0]["line"] == line("GROSS")
+    assert frames[0]["source"]["path"] == str(SOURCE)
+    local = client.locals(thread)
+    assert int(local["net"]["value"]) == 100 * int(local["count"]["value"])
+    assert local["net"]["type"] == "int"
+    fields = client.variables(local["this"]["variablesReference"])
+    assert fields["note"]["value"] == '"a \\"quoted\\" note"'
+    assert (fields["grade"]["value"], fields["grade"]["type"]) == ("'x'", "char")
+    assert fields["share"]["value"] == "0.5"
+    static = client.variables(fields["static"]["variablesReference"])
+    assert static["total"]["type"] == "int"
+    assert "main" in [one["name"] for one in client.ask("threads")["threads"]]
+    client.disconnect()
+
+
+def test_collections_show_what_they_hold_page_by_page(begin: Begin) -> None:
+    """A list has its elements, a map its entries, an array its numbers."""
+    client = begin(line("GROSS"))
+    thread = client.stopped()
+    fields = client.variables(client.locals(thread)["this"]["variablesReference"])
+    lines = fields["lines"]
+    assert lines["indexedVariables"] == 250
+    page = client.variables(lines["variablesReference"], filter="indexed", start=200, count=3)
+    assert [one["value"] for one in page.values()] == ['"line 200"', '"line 201"', '"line 202"']
+    named = client.variables(lines["variablesReference"], filter="named")
+    assert "size" in client.variables(named["fields"]["variablesReference"])
+    prices = client.variables(fields["prices"]["variablesReference"], filter="indexed")
+    assert {name: one["value"] for name, one in prices.items()} == {'"tea"': "3", '"coffee"': "4"}
+    weights = client.variables(fields["weights"]["variablesReference"])
+    assert [one["value"] for one in weights.values()] == ["3", "1", "4", "1", "5"]
+    memory = client.ask(
+        "readMemory", memoryReference=fields["weights"]["memoryReference"], offset=4, count=4
+    )
+    assert memory["data"] == "AQAAAA=="
+    client.disconnect()
+
+
+def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, is_late: bool) -> None:
+    """Each step ends where the next line is."""
+    client = begin(line("FIRST"))
+    thread = client.stopped("breakpoint")
+    assert client.top(thread)["line"] == line("FIRST")
+    client.go("stepIn", thread)
+    assert client.top(thread)["line"] == line("NET")
+    client.go("next", thread)
+    assert client.top(thread)["line"] == line("GROSS")
+    client.go("stepOut", thread)
+    # A late agent's probes are where lines begin.
+    assert client.top(thread)["line"] == line("BOTH" if is_late else "FIRST")
+    if not is_late:
+        client.go("next", thread)
+    client.go("next", thread)
+    assert client.top(thread)["line"] == line("TOTAL")
+    client.disconnect()
+
+
+def test_a_variable_is_set_and_the_program_goes_on_with_it(begin: Begin) -> None:
+    """The value of a variable, of a field and of an element."""
+    client = begin(line("GROSS"))
+    thread = client.stopped()
+    frame = client.top(thread)["id"]
+    number = client.scope(frame)
+    set_ = client.ask("setVariable", variablesReference=number, name="net", value="5000")
+    assert set_["value"] == "5000"
+    client.go("next", thread)
+    assert client.locals(thread)["gross"]["value"] == "6000"
+    this = client.locals(thread)["this"]["variablesReference"]
+    client.ask("setVariable", variablesReference=this, name="note", value='"other"')
+    assert client.evaluate(thread, "this.note")["result"] == '"other"'
+    with pytest.raises(Failed, match="final"):
+        client.ask("setVariable", variablesReference=this, name="number", value="1")
+    client.disconnect()
+
+
+def test_a_breakpoint_becomes_verified_when_its_class_is_loaded(jvm: Jvm, client: Client) -> None:
+    """Before, it waits; the client gets to know of both."""
+    client.initialize()
+    client.ask("launch", command=command(jvm, "3"))
+    client.event("initialized")
+    (before,) = client.breakpoints(line("NESTED"))
+    assert not before["verified"]
+    assert before["reason"] == "pending"
+    client.ask("configurationDone")
+    changed = client.event("breakpoint")["breakpoint"]
+    assert changed["id"] == before["id"]
+    assert changed["verified"]
+    thread = client.stopped("breakpoint")
+    assert client.locals(thread)["n"]["value"] == "1"
+    client.breakpoints()
+    client.ask("continue", threadId=thread)
+    assert client.event("exited")["exitCode"] == 3
+    client.event("terminated")
+    assert "ready" in client.output("stdout")
+    client.disconnect()
+
+
+def test_lines_without_code_are_said_with_those_that_have_some(begin: Begin) -> None:
+    """Such a breakpoint is not verified, and the others work."""
+    client = begin(line("GROSS"))
+    client.stopped()
+    found = client.breakpoints(1, line("GROSS"))
+    assert not found[0]["verified"]
+    assert "nearest lines with code" in found[0]["message"]
+    assert found[1]["verified"]
+    client.disconnect()
+
+
+def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(begin: Begin) -> None:
+    """Only threads for which they hold stop; a logpoint stops none."""
+    client = begin()
+    client.breakpoints(
+        {"line": line("GROSS"), "hitCondition": "% 10"},
+        {"line": line("NESTED"), "logMessage": "order {n} is {n}"},
+    )
+    numbers = []
+    for _ in range(2):
+        thread = client.stopped("breakpoint")
+        numbers.append(int(client.locals(thread)["count"]["value"]))
+        client.ask("continue", threadId=thread)
+    assert numbers[1] - numbers[0] == 10
+    assert f"order {numbers[0]} is {numbers[0]}\n" in client.output("stdout")
+    client.disconnect()
+
+
+def test_a_thread_is_paused_wherever_it_is(begin: Begin) -> None:
+    """A paused thread shows its stack, and goes on."""
+    client = begin()
+    thread = _main(client)
+    client.ask("pause", threadId=thread)
+    assert client.stopped("pause") == thread
+    assert client.frames(thread)[-1]["name"] == "Debugged.main(String[])"
+    client.ask("continue", threadId=thread)
+    with pytest.raises(Failed, match="runs"):
+        client.frames(thread)
+    client.disconnect()
+
+
+def _main(client: Client) -> int:
+    """The number of the program's main thread, as soon as it has one."""
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        for one in client.ask("threads")["threads"]:
+            if one["name"] == "main":
+                return int(one["id"])
+        time.sleep(0.1)
+    raise AssertionError("no thread main")
+
+
+def test_a_deep_stack_comes_in_pages(begin: Begin) -> None:
+    """The client asks for the frames that it shows."""
+    client = begin(line("DEEP"))
+    thread = client.stopped()
+    page = client.ask("stackTrace", threadId=thread, startFrame=300, levels=2)
+    assert page["totalFrames"] == 302
+    assert [one["name"] for one in page["stackFrames"]] == [
+        "Debugged.deep(int)",
+        "Debugged.main(String[])",
+    ]
+    client.disconnect()
+
+
+def test_a_program_that_was_attached_to_goes_on_without_the_debugger(
+    java_program: JavaPrograms, client: Client
+) -> None:
+    """Nothing stays suspended, and no breakpoint stays."""
+    program = java_program("Debugged")
+    program.expect("ready")
+    client.attach(program.pid, line("GROSS"))
+    client.stopped()
+    client.disconnect()
+    seen = len(program.lines)
+    while len(program.lines) < seen + 3:
+        program.read_line()
+
+
+def test_a_client_that_dies_leaves_nothing_suspended(
+    java_program: JavaPrograms, client: Client
+) -> None:
+    """The adapter is killed while a thread is stopped."""
+    program = java_program("Debugged")
+    program.expect("ready")
+    client.attach(program.pid, line("GROSS"))
+    client.stopped()
+    assert client.process is not None
+    os.kill(client.process.pid, signal.SIGKILL)
+    seen = len(program.lines)
+    while len(program.lines) < seen + 3:
+        program.read_line()
+
+
+def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> None:
+    """Each gets one response, which says what is wrong."""
+    client = begin(line("GROSS"))
+    thread = client.stopped()
+    frame = client.top(thread)["id"]
+    number = client.scope(frame)
+    wrong: list[tuple[str, object, str]] = [
+        ("fly", {}, "no request 'fly'"),
+        ("stackTrace", {"threadId": "one"}, "takes a whole number"),
+        ("stackTrace", {}, "threadId is missing"),
+        ("stackTrace", [1], "not an object"),
+        ("stackTrace", {"threadId": 999_999}, "runs"),
+        ("scopes", {"frameId": 12345}, "there is no frame 12345"),
+        ("scopes", {"frameId": number}, "not the number of a frame"),
+        ("variables", {"variablesReference": 0}, "there is no group of variables"),
+        ("evaluate", {"expression": "nothing.at.all", "frameId": frame}, "nothing"),
+        ("setBreakpoints", {"source": {}}, "path"),
+        ("readMemory", {"memoryReference": "0", "count": 1}, "primitive arrays"),
+        ("attach", {"pid": 1}, "has a program already"),
+    ]
+    for command_, arguments, message in wrong:
+        client.post(command_, arguments)
+        response = client.response()
+        assert not response["success"]
+        assert message in response["message"], (command_, response["message"])
+    client.ask("continue", threadId=thread)
+    client.stopped()
+    with pytest.raises(Failed, match="resumed since"):
+        client.ask("scopes", frameId=frame)
+    client.disconnect()

@@ -1,0 +1,91 @@
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Works on orders, for a debugger to look into.  Tests name its lines by the words in their
+ * comments.  `Debugged 5` works on five orders and ends with status 3; without a number it goes on.
+ */
+public class Debugged {
+    static int total;
+    static final List<Thread> WAITING = new ArrayList<>();
+
+    final int number;
+    final List<String> lines = new ArrayList<>();
+    final Map<String, Integer> prices = new LinkedHashMap<>();
+    final int[] weights = {3, 1, 4, 1, 5};
+    String note = "a \"quoted\" note";
+    char grade = 'x';
+    double share = 0.5;
+
+    Debugged(int number) {
+        this.number = number;
+        for (int i = 0; i < 250; i++) {
+            lines.add("line " + i);
+        }
+        prices.put("tea", 3);
+        prices.put("coffee", 4);
+    }
+
+    int price(int count) {
+        int net = count * 100; // NET
+        int gross = net + net / 5; // GROSS
+        return gross; // RETURN
+    }
+
+    static int square(int n) {
+        return n * n; // SQUARE
+    }
+
+    static int sum(int a, int b) {
+        return a + b; // SUM
+    }
+
+    int work() {
+        int first = price(number); // FIRST
+        int both = sum(square(2), square(number)); // BOTH
+        total += first; // TOTAL
+        return both; // WORKED
+    }
+
+    static class Line {
+        String text(int n) {
+            String made = "line " + n; // NESTED
+            return made;
+        }
+    }
+
+    static void fail(int n) {
+        try {
+            throw new IllegalStateException("order " + n); // THROW
+        } catch (IllegalStateException expected) {
+            total++; // CAUGHT
+        }
+    }
+
+    static void deep(int levels) {
+        if (levels > 0) {
+            deep(levels - 1);
+        } else {
+            total++; // DEEP
+        }
+    }
+
+    public static void main(String[] args) throws Exception {
+        int most = args.length > 0 ? Integer.parseInt(args[0]) : Integer.MAX_VALUE;
+        System.out.println("ready");
+        for (int n = 1; n <= most; n++) {
+            Debugged order = new Debugged(n);
+            int worked = order.work(); // WORK
+            new Line().text(n);
+            fail(n);
+            deep(300);
+            if (n % 50 == 0) {
+                System.out.println("worked " + worked);
+            }
+            Thread.sleep(args.length > 0 ? 0 : 2); // SLEEP
+        }
+        System.exit(3);
+    }
+}
