@@ -136,7 +136,7 @@ def test_a_variable_is_set_and_the_program_goes_on_with_it(begin: Begin) -> None
     assert client.locals(thread)["gross"]["value"] == "6000"
     this = client.locals(thread)["this"]["variablesReference"]
     client.ask("setVariable", variablesReference=this, name="note", value='"other"')
-    assert client.evaluate(thread, "this.note")["result"] == '"other"'
+    assert client.evaluate(thread, "note")["result"] == '"other"'
     with pytest.raises(Failed, match="final"):
         client.ask("setVariable", variablesReference=this, name="number", value="1")
     client.disconnect()

@@ -9,14 +9,16 @@ from jvmti.adapter.requests import answers
 from jvmti.adapter.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.adapter.value_parts import Part
+from jvmti.expressions.evaluation import Evaluated, assign, evaluated
+from jvmti.model.values.conversion import PRIMITIVE_NAMES
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.variables import VariableRequests
     from jvmti.model.threads.frames import Frame
 
-_WITHIN = 10.0
-"""Seconds that an expression may take, unless the configuration says otherwise."""
+_WITHIN = 5000
+"""Milliseconds that an expression may take, unless the configuration says otherwise."""
 
 
 class Evaluation:
@@ -41,31 +43,28 @@ class Evaluation:
         """The value of an expression in a frame.
 
         Raises:
-            RequestFailed: it cannot be evaluated.
+            Error: it cannot be evaluated, or what it calls throws.
         """
-        return simple_value(frame, text)
+        return self.typed(frame, text).value
+
+    def typed(self, frame: Frame, text: str, *, pure: bool = False) -> Evaluated:
+        """The same with its static type.
+
+        Args:
+            frame: the frame.
+            text: the expression.
+            pure: refuse what runs code of the program.
+        """
+        return evaluated(frame, text, timeout=self.patience, pure=pure)
+
+    @property
+    def patience(self) -> float:
+        """Seconds that an expression may take."""
+        return self._session.configuration.number("evaluateTimeout", _WITHIN) / 1000
 
 
-def simple_value(frame: Frame, text: str) -> Any:
-    """The value of a constant, a variable, or fields of one."""
-    text = text.strip()
-    known = {"true": True, "false": False, "null": None}
-    if text in known:
-        return known[text]
-    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
-        return text[1:-1]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    name, *fields = text.split(".")
-    value = frame.locals[name] if name in frame.locals else frame.this[name]
-    for field in fields:
-        if value is None or not hasattr(value, "cls"):
-            raise RequestFailed(f"{text}: there is no field {field!r} in it")
-        value = value[field]
-    return value
+PRIMITIVES = {name: letter for letter, name in PRIMITIVE_NAMES.items()}
+"""The signatures of the primitive types, by their names."""
 
 
 class EvaluateRequests:
@@ -101,15 +100,47 @@ class EvaluateRequests:
         text = given.text("expression")
         halted, reference = self._frame(given)
         as_hex = given.inner("format").flag("hex")
+        # Pointing at a text must not run anything.
+        is_hover = given.text("context", "") == "hover"
 
         def read() -> dict[str, Any]:
-            value = self._evaluation.value(reference, text)
-            part = Part(text, value, path=text)
-            shown = self._variables.value(halted, part, reference, as_hex)
+            found = self._evaluation.typed(reference.frame(), text, pure=is_hover)
+            shown = self._shown(halted, reference, text, found, as_hex)
             shown["result"] = shown.pop("value")
             return shown
 
         return self._session.run(halted, read)
+
+    def _shown(
+        self,
+        halted: HaltedThread,
+        reference: FrameReference,
+        text: str,
+        found: Evaluated,
+        as_hex: bool,
+    ) -> dict[str, Any]:
+        signature = PRIMITIVES.get(found.type)
+        part = Part(text, found.value, signature, path=text)
+        shown = self._variables.value(halted, part, reference, as_hex)
+        if found.type == "void":
+            shown["value"] = "(no value)"
+        if found.value is None:
+            shown["type"] = found.type
+        return shown
+
+    @answers("setExpression")
+    def set_expression(self, given: Arguments) -> dict[str, Any]:
+        """Assign to the variable, field or element that an expression names."""
+        target, text = given.text("expression"), given.text("value")
+        halted, reference = self._frame(given)
+        as_hex = given.inner("format").flag("hex")
+
+        def write() -> dict[str, Any]:
+            patience = self._evaluation.patience
+            found = assign(reference.frame(), target, text, timeout=patience)
+            return self._shown(halted, reference, target, found, as_hex)
+
+        return self._session.run(halted, write)
 
 
 __all__ = ["EvaluateRequests", "Evaluation"]

@@ -37,6 +37,8 @@ CAPABILITIES: dict[str, Any] = {
     "supportsLogPoints": True,
     "supportsEvaluateForHovers": True,
     "supportsSetVariable": True,
+    "supportsSetExpression": True,
+    "supportsLoadedSourcesRequest": True,
     "supportsTerminateRequest": True,
     "supportTerminateDebuggee": True,
     "supportsDelayedStackTraceLoading": True,

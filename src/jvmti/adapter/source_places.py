@@ -1,26 +1,39 @@
-"""Sources: from a path to the classes in it, and from a method to the source that has it."""
+"""Sources: from a path to the classes in it, and from a frame to the source that shows it."""
 
 from __future__ import annotations
 
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.adapter.arguments import Arguments, RequestFailed
 from jvmti.adapter.requests import answers
 from jvmti.interface.errors import Error
-from jvmti.model.classes.sources import SourceNotFound
+from jvmti.sources.disassembly import Disassembly
+from jvmti.sources.source import Source
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
-    from jvmti.model.classes.java_class import Method
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Frame
 
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)", re.MULTILINE)
 _TYPE = re.compile(r"\b(?:class|interface|enum|record|object|trait)\s+(\w+)")
 _JVM_NAME = re.compile(r"@file\s*:\s*JvmName\(\s*\"(\w+)\"\s*\)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class Shown(NamedTuple):
+    """A source that the client knows."""
+
+    body: dict[str, Any]
+    """Its description, as the protocol has it."""
+    source: Source | None
+    """Its text."""
+    cls: Class | None
+    """A class in it."""
 
 
 class SourcePlaces:
@@ -32,8 +45,8 @@ class SourcePlaces:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
-        self._found: dict[tuple[str, str], dict[str, Any] | None] = {}
-        self._texts: list[str] = []
+        self._known: dict[tuple[str, str], Shown | None] = {}
+        self._numbered: list[Shown] = []
         self._paths: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
 
@@ -52,61 +65,106 @@ class SourcePlaces:
         before = f"{package[1]}." if package else ""
         with self._lock:
             self._paths[package[1] if package else "", file.name] = path
-            self._found.clear()
+            self._known.clear()
         names = {file.stem: None, f"{file.stem}Kt": None}
         names |= dict.fromkeys(_JVM_NAME.findall(text))
         names |= dict.fromkeys(_TYPE.findall(text))
         return [f"{before}{name}{inner}" for name in names for inner in ("", "$*")]
 
-    def of(self, method: Method) -> dict[str, Any] | None:
-        """The source of a method, as the protocol has it; ``None`` where there is none."""
-        class_name, file = method.class_name, method.source_file
-        package = class_name.rpartition(".")[0]
-        key = package, file or class_name
-        with self._lock:
-            if key in self._found:
-                return self._found[key]
-        found = self._look_up(package, class_name, file)
-        with self._lock:
-            self._found[key] = found
-        return found
+    def at(self, frame: Frame) -> tuple[dict[str, Any] | None, int | None]:
+        """The source of a frame, as the protocol has it, and the line in it.
 
-    def _look_up(self, package: str, class_name: str, file: str | None) -> dict[str, Any] | None:
-        known = self._paths.get((package, file or ""))
-        if known is not None:
-            return {"name": printable(file), "path": known}
-        try:
-            source = self._session.vm.source_path.find(class_name, file)
-        except (SourceNotFound, OSError, Error):
-            return None
-        if "!" not in source.path:
-            return {"name": printable(file or Path(source.path).name), "path": source.path}
+        Where there is no source, the disassembly stands in for it.
+        """
+        method, line = frame.method, frame.line
+        original = self._session.vm.source_path.original(method, line)
+        if original is None:
+            file = method.source_file or method.class_name
+        else:
+            file, line = original.file, original.line
+        key = method.class_name.rpartition(".")[0], file
+        if key in self._paths:
+            return {"name": printable(file), "path": self._paths[key]}, line
+        shown = self._find(key, method, frame)
+        if shown is None:
+            return None, None
+        if isinstance(shown.source, Disassembly):
+            line = shown.source.number_of(method.name, method.signature, max(frame.location, 0))
+        return shown.body, line
+
+    def _find(self, key: tuple[str, str], method: Method, frame: Frame) -> Shown | None:
         with self._lock:
-            self._texts.append(source.text)
-            number = len(self._texts)
-        return {
-            "name": printable(file or source.path.rpartition("/")[2]),
-            "path": source.path,
-            "sourceReference": number,
-            "origin": source.path.partition("!")[0],
-        }
+            if key in self._known:
+                found = self._known[key]
+                is_other = (
+                    found is not None
+                    and isinstance(found.source, Disassembly)
+                    and found.cls != method.declaring_class
+                )
+                if not is_other:
+                    return found
+                key = method.class_name, ""
+                if key in self._known:
+                    return self._known[key]
+        try:
+            source = self._session.vm.source_path.at(frame)
+        except (Error, LookupError, OSError):
+            shown = None
+        else:
+            shown = self._described(key[1], source, method)
+        with self._lock:
+            self._known[key] = shown
+        return shown
+
+    def _described(self, file: str, source: Source, method: Method) -> Shown:
+        if source.file is not None:
+            path = str(source.file)
+            return Shown({"name": printable(file), "path": path}, source, method.declaring_class)
+        body: dict[str, Any] = {"name": printable(source.path.rpartition("/")[2])}
+        if isinstance(source, Disassembly):
+            body |= {"origin": "disassembly", "presentationHint": "deemphasize"}
+            body["name"] = printable(f"{method.class_name.rpartition('.')[2]}.class")
+        else:
+            body |= {"path": source.path, "origin": source.path.partition("!")[0]}
+        with self._lock:
+            body["sourceReference"] = len(self._numbered) + 1
+            shown = Shown(body, source, method.declaring_class)
+            self._numbered.append(shown)
+        return shown
+
+    def numbered(self, number: int) -> Shown:
+        """A source that is no file, by its number.
+
+        Raises:
+            RequestFailed: there is none.
+        """
+        if not 0 < number <= len(self._numbered):
+            raise RequestFailed(f"there is no source {number}")
+        return self._numbered[number - 1]
 
     @answers("source")
     def source(self, given: Arguments) -> dict[str, Any]:
         """The text of a source that is no file."""
         self._session.vm  # noqa: B018 - files are for those who may debug
-        number = given.number("sourceReference", 0)
-        if not number and given.has("source"):
-            number = given.inner("source").number("sourceReference", 0)
-        if 0 < number <= len(self._texts):
-            return {"content": self._texts[number - 1], "mimeType": "text/x-java"}
-        path = given.inner("source").text("path", "")
+        inner = given.inner("source")
+        number = given.number("sourceReference", 0) or inner.number("sourceReference", 0)
+        path = inner.text("path", "")
         if number or not path:
-            raise RequestFailed(f"there is no source {number}")
+            found = self.numbered(number).source
+            assert found is not None
+            return {"content": found.text, "mimeType": "text/x-java"}
         try:
             return {"content": Path(path).read_text("utf-8", "replace")}
         except OSError as error:
             raise RequestFailed(f"{path} cannot be read: {error.strerror}") from None
 
+    @answers("loadedSources")
+    def loaded_sources(self, given: Arguments) -> dict[str, Any]:
+        """The sources that frames have shown so far."""
+        with self._lock:
+            bodies = [one.body for one in self._known.values() if one is not None]
+            files = [{"name": name, "path": path} for (_, name), path in self._paths.items()]
+        return {"sources": files + bodies}
 
-__all__ = ["SourcePlaces"]
+
+__all__ = ["Shown", "SourcePlaces"]

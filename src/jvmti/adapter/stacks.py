@@ -95,16 +95,16 @@ class StackRequests:
             reference = FrameReference(halted, frame.depth)
             number = self._session.references.add(halted, reference)
             halted.frame_numbers[frame.depth] = number
-        found = self._sources.of(method)
+        found, line = self._sources.at(frame)
         shown: dict[str, Any] = {
             "id": number,
             "name": printable(name),
-            "line": self._session.to_client(frame.line),
+            "line": self._session.to_client(line),
             "column": self._session.first_column,
         }
         if found is not None:
             shown["source"] = found
-        if found is None or frame.line is None:
+        if found is None or line is None:
             shown["line"], shown["column"] = 0, 0
             shown["presentationHint"] = "subtle"
         if not frame.is_native:
