@@ -85,6 +85,45 @@ public class Profiled {
         sink += sum;
     }
 
+    abstract static class Shape {
+        abstract int area(int i);
+    }
+
+    static class Square extends Shape {
+        int area(int i) {
+            return i * i;
+        }
+    }
+
+    static class Circle extends Shape {
+        int area(int i) {
+            return i * i * 3;
+        }
+    }
+
+    static class Strip extends Shape {
+        int area(int i) {
+            return i * 7 + 1;
+        }
+    }
+
+    static class Dot extends Shape {
+        int area(int i) {
+            return i ^ 1;
+        }
+    }
+
+    static final Shape[] SHAPES = {new Square(), new Circle(), new Strip(), new Dot()};
+
+    /** Calls with so many receivers that none is inlined. */
+    static void shapes() {
+        int sum = 0;
+        for (int i = 0; i < 100_000; i++) {
+            sum += SHAPES[(i * 31 >>> 3) & 3].area(i);
+        }
+        sink += sum;
+    }
+
     static void sorting() {
         int[] copied = new int[8192];
         for (int i = 0; i < copied.length; i++) {
@@ -101,7 +140,8 @@ public class Profiled {
     }
 
     static final String[] NAMES = {
-        "loop", "digest", "copies", "recursion", "exceptions", "inlined", "sorting", "natives"
+        "loop", "digest", "copies", "recursion", "exceptions", "inlined", "sorting", "natives",
+        "shapes"
     };
     static final Work[] WORKS = {
         Profiled::loop,
@@ -112,6 +152,7 @@ public class Profiled {
         Profiled::inlined,
         Profiled::sorting,
         Profiled::natives,
+        Profiled::shapes,
     };
 
     static void runLoop(long until) throws Exception {
@@ -146,6 +187,10 @@ public class Profiled {
         while (System.nanoTime() < until) natives();
     }
 
+    static void runShapes(long until) throws Exception {
+        while (System.nanoTime() < until) shapes();
+    }
+
     static void run(int which, long nanos) throws Exception {
         long until = System.nanoTime() + nanos;
         switch (which) {
@@ -170,8 +215,11 @@ public class Profiled {
             case 6:
                 runSorting(until);
                 break;
-            default:
+            case 7:
                 runNatives(until);
+                break;
+            default:
+                runShapes(until);
         }
     }
 
@@ -202,6 +250,24 @@ public class Profiled {
         }
     }
 
+    static int lengthOf(String text) {
+        return text.length();
+    }
+
+    /** Nulls that compiled code finds by the fault that they cause. */
+    static int nulls(int count) {
+        String[] texts = {"a", "bc", "def", null};
+        int found = 0;
+        for (int i = 0; i < count * texts.length; i++) {
+            try {
+                sink += lengthOf(texts[i % texts.length]);
+            } catch (NullPointerException e) {
+                found++;
+            }
+        }
+        return found;
+    }
+
     public static void main(String[] arguments) throws Exception {
         System.out.println("ready");
         Scanner in = new Scanner(System.in);
@@ -220,6 +286,9 @@ public class Profiled {
                             new sun.misc.Signal(words[1]),
                             one -> System.out.println("SIG" + one.getName()));
                     System.out.println("handled");
+                    break;
+                case "nulls":
+                    System.out.println(nulls(Integer.parseInt(words[1])) + " nulls");
                     break;
                 case "sleep":
                     TimeUnit.MILLISECONDS.sleep(Integer.parseInt(words[1]));

@@ -99,6 +99,27 @@ public class Sites {
     System.out.println("waited " + (waited[0] + waited[1]));
   }
 
+  static void enterOften(int count) {
+    for (int i = 0; i < count; i++) {
+      synchronized (TILL) {
+        kept = small();
+      }
+    }
+  }
+
+  /** Three threads that want one monitor all the time. */
+  static void quarrel(int count) throws InterruptedException {
+    Thread[] threads = new Thread[3];
+    for (int n = 0; n < threads.length; n++) {
+      threads[n] = new Thread(() -> enterOften(count), "quarreller " + n);
+      threads[n].start();
+    }
+    for (Thread thread : threads) {
+      thread.join();
+    }
+    System.out.println("done");
+  }
+
   static void contend(int count) throws InterruptedException {
     long[] waited = new long[2];
     for (int i = 0; i < count; i++) {
@@ -133,6 +154,8 @@ public class Sites {
         keep(count);
       } else if (words[0].equals("park")) {
         park(count);
+      } else if (words[0].equals("quarrel")) {
+        quarrel(count);
       } else if (words[0].equals("drop")) {
         KEPT.clear();
         System.out.println("dropped");

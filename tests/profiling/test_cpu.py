@@ -241,17 +241,58 @@ def test_a_killed_controller_leaves_nothing(
     assert program.ask("mixed 0.1")
 
 
-def test_a_handler_of_the_program_is_left_alone(java_program: JavaPrograms) -> None:
+def test_handlers_of_the_program_are_left_alone(java_program: JavaPrograms) -> None:
     program = java_program("Profiled", jvm_args=["-Xmx64m"])
     program.expect("ready")
     assert program.ask("handle PROF") == "handled"
+    with jvmti.attach(program.pid) as vm:
+        # There is another signal for that.
+        with opened(vm, "timer", interval=0.002) as profile:
+            program.ask("mixed 0.7")
+        assert profile.share("Profiled.main") > 0.3
+        os.kill(program.pid, signal.SIGPROF)
+        assert program.read_line() == "SIGPROF"
+    program = java_program("Profiled", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    for name in ("PROF", "STKFLT"):
+        assert program.ask(f"handle {name}") == "handled"
     with (
         jvmti.attach(program.pid) as vm,
-        pytest.raises(NotAvailable, match="SIGPROF has a handler already"),
+        pytest.raises(NotAvailable, match="SIGPROF and SIGSTKFLT have handlers already"),
     ):
         vm.profile("cpu", engine="timer")
-    os.kill(program.pid, signal.SIGPROF)
-    assert program.read_line() == "SIGPROF"
+    for name in ("PROF", "STKFLT"):
+        os.kill(program.pid, getattr(signal, f"SIG{name}", 16))
+        assert program.read_line() == f"SIG{name}"
+
+
+def test_a_handler_that_comes_later_ends_no_profile(java_program: JavaPrograms) -> None:
+    program = java_program("Profiled", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    program.ask("mixed 0.5")
+    with jvmti.attach(program.pid) as vm:
+        with opened(vm, None, interval=0.002) as profile:
+            # The signals that are under way reach the program: it prints each.
+            program.send("handle PROF")
+            while program.read_line() != "handled":
+                pass
+            time.sleep(0.2)
+            program.send("mixed 1.5")
+            while not (line := program.read_line(timeout=30)).startswith("loop="):
+                pass
+        used = sum(parsed(line).values())
+        main = of_thread(profile, "main").with_frame("Profiled.mixed")
+        assert main.weight == pytest.approx(used, rel=0.2)
+        assert any("set its own handler" in note for note in profile.limits[0].notes)
+        with opened(vm, None, interval=0.002) as profile:
+            program.send("handle STKFLT")
+            time.sleep(0.3)
+            program.send("mixed 1")
+            while not program.read_line(timeout=30).startswith("loop="):
+                pass
+        # Others have all signals now.
+        assert any("no samples after" in note for note in profile.limits[0].notes)
+    assert signal_sources(program.pid) == 0
 
 
 def test_what_was_read_stays_when_the_program_ends(java_program: JavaPrograms) -> None:

@@ -77,6 +77,18 @@ def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProg
     assert profile.weight == pytest.approx(int(waited), rel=0.05)
     assert set(profile.by("thread")) == {"waiter 0", "waiter 1"}
     assert profile.top(1, by="type")[0].name == "java.lang.Object"
+    # The main thread holds it; of the two that wait, one has it for a moment before the other.
+    owners = profile.by("owner").weights
+    assert owners["main"] > 0.5 * profile.weight, owners
+    assert set(owners) <= {"", "main", "waiter 0", "waiter 1"}
+
+
+def test_questions_for_owners_cost_a_hundredth(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("lock", interval=0.000001) as profile:
+        sites.ask("quarrel 500000", timeout=60)
+    quarrel = profile.with_frame("Sites.enterOften")
+    assert len(quarrel) > 20
+    assert set(quarrel.by("owner")) <= {"", "quarreller 0", "quarreller 1", "quarreller 2"}
 
 
 def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgram) -> None:
@@ -93,6 +105,15 @@ def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgra
     assert profile.with_frame("Sites.await").weight == 0
     assert profile.with_frame("Sites.enter").weight > 0
     assert {one.engine for one in profile.limits} == {"events", "probes"}
+
+
+def test_a_burst_of_samples_loses_none(vm: jvmti.VM, sites: JavaProgram) -> None:
+    with vm.profile("alloc", interval=64) as profile:
+        _, small, large = sites.ask("allocate 70000", timeout=60).split()
+    profile = profile.with_frame("Sites.allocate")
+    assert len(profile) > 100_000
+    assert profile.limits[0].lost == 0
+    assert profile.weight == pytest.approx(int(small) + int(large), rel=0.03)
 
 
 def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:

@@ -107,6 +107,19 @@ def threads_of(program: JavaProgram) -> set[str]:
     return names
 
 
+def test_flight_recorder_takes_the_samples_if_asked_to(serving: JavaProgram) -> None:
+    with hanging(serving):
+        shown = here("profile", serving.pid, "--duration", 3, "--source", "jfr", "--json")
+    if "has no Flight Recorder" in shown.stderr:
+        pytest.skip("this JVM has no Flight Recorder")
+    assert shown.returncode == 0, shown.stderr
+    found = json.loads(shown.stdout)
+    assert found["limits"][0]["engine"].startswith("JFR")
+    refused = here("profile", serving.pid, "--duration", 1, "--source", "jfr", "--engine", "perf")
+    assert refused.returncode == 2
+    assert "takes none of engine=" in refused.stderr
+
+
 def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
     with hanging(serving):
         command = [*COMMAND, "profile", str(serving.pid), "--duration", "60", "--json"]

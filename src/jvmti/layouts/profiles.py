@@ -40,6 +40,8 @@ class ProfileEngine(enum.IntEnum):
     """A thread of the agent that asks the VM for the stacks of threads that have run."""
     BIRTHS = 4
     """Sampled allocations, whose objects have tags until they are freed."""
+    EVENTS = 5
+    """Events of the VM: sampled allocations, or contended monitors."""
 
 
 @shared("uint32_t", loose=True)
@@ -89,11 +91,17 @@ CHUNK = Record(
     lost="uint64_t",
     unfollowed="uint64_t",
     unresolved="uint64_t",
+    looks="uint64_t",
+    span="uint64_t",
+    changes="uint64_t",
+    ended="int64_t",
 )
 """The rows of each table, and the bytes of all texts; ``rest`` is 1 if more is waiting. Behind it,
 since the profile began: samples whose stack could not be walked; those where the walk met a fault,
 which are among them; those with a deeper stack; dropped ones; threads that could not be followed;
-and methods whose class was gone before their name was known."""
+methods whose class was gone before their name was known; looks at threads, and the nanoseconds that
+lay between them; changes of the signal, because another handler was set; and when samples ended,
+because others handled all signals, in nanoseconds since the epoch, or 0."""
 
 RECORD = Record(
     "ProfileRecord",

@@ -500,7 +500,8 @@ class VM:
             ValueError: there is no such kind or engine, or the interval is not positive.
 
         JVM TI: GetMethodName, GetLineNumberTable, GetStackTrace, GetThreadCpuTime,
-        SampledObjectAlloc, ObjectFree, MonitorContendedEntered, and HotSpot's AsyncGetCallTrace.
+        SampledObjectAlloc, ObjectFree, MonitorContendedEnter, MonitorContendedEntered,
+        GetObjectMonitorUsage, and HotSpot's AsyncGetCallTrace.
         """
         from jvmti.profiling.live_profile import LiveProfile, intervals_of, kind_of
 

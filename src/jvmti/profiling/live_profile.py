@@ -15,7 +15,6 @@ from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Kind, Samples
-from jvmti.profiling.event_samples import EventSource
 from jvmti.profiling.park_samples import ParkSource
 from jvmti.profiling.requests import Requests
 from jvmti.profiling.sources import AgentSource, SampleSource
@@ -137,10 +136,8 @@ class LiveProfile(Profile):
         if kind in (Kind.CPU, Kind.WALL):
             nanoseconds = max(round(interval * 1e9), 1)
             return AgentSource(self._vm, kind, engine, nanoseconds, depth, exact, threads)
-        if kind is Kind.LIVE:
-            size = max(round(interval), 1)
-            return AgentSource(self._vm, kind, None, size, depth, exact, None)
-        return EventSource(self._vm, kind, interval, depth)
+        amount = max(round(interval if kind.unit == "bytes" else interval * 1e9), 1)
+        return AgentSource(self._vm, kind, None, amount, depth, exact, None)
 
     def _add_parking(self, interval: float, depth: int) -> None:
         try:
@@ -275,6 +272,9 @@ class LiveProfile(Profile):
     def _limits_now(self, part: _Part, samples: int, weight: int) -> Limits:
         lacking = part.source.limits()
         notes = lacking.pop("notes", ())
+        effective = lacking.pop("effective", None)
+        if part.kind is Kind.CPU and samples:
+            effective = weight / samples / 1e9
         if part.note:
             notes += (part.note,)
         if self._requests is not None and self._requests.dropped:
@@ -287,7 +287,7 @@ class LiveProfile(Profile):
             began=self._began_at,
             ended=self._ended_at,
             interval=part.interval,
-            effective=weight / samples / 1e9 if part.kind is Kind.CPU and samples else None,
+            effective=effective,
             notes=notes,
             **lacking,
         )

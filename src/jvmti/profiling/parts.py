@@ -17,6 +17,10 @@ _RECORD = numpy.dtype(RECORD.columns)
 _THREAD = numpy.dtype(THREAD.columns)
 _FRAME = numpy.dtype(FRAME.columns)
 _NUMBER = numpy.dtype("<u4")
+_COUNTS = (
+    *("failed", "faults", "truncated", "lost", "unfollowed", "unresolved"),
+    *("looks", "span", "changes", "ended"),
+)
 
 
 class Parts:
@@ -29,11 +33,17 @@ class Parts:
         lost: dropped samples.
         unfollowed: threads that could not be followed.
         unresolved: methods whose class was gone before their name was known.
+        looks: looks at threads.
+        span: the nanoseconds that lay between looks at a thread, in all.
+        changes: how often another profiler took the signal over.
+        ended: when others had all signals, in nanoseconds since the epoch; 0 if they have not.
     """
 
     def __init__(self) -> None:
         self.failed = self.faults = self.truncated = self.lost = 0
         self.unfollowed = self.unresolved = 0
+        self.looks = self.span = self.changes = self.ended = 0
+        self._windows: list[tuple[int, int]] = []
         self._records: list[NDArray[Any]] = []
         self._depths: list[NDArray[Any]] = []
         self._stack_frames: list[NDArray[Any]] = []
@@ -74,9 +84,25 @@ class Parts:
             raise ProtocolError("a part of a profile has another number of texts than it says")
         self._thread_texts += map(modified_utf8.decode, texts[:of_threads])
         self._method_texts += map(modified_utf8.decode, texts[of_threads:])
-        for name in ("failed", "faults", "truncated", "lost", "unfollowed", "unresolved"):
+        self._windows.append((head["records"], head["lost"] - self.lost))
+        for name in _COUNTS:
             setattr(self, name, head[name])
         return bool(head["rest"])
+
+    def stands_for(self) -> NDArray[numpy.float64]:
+        """How many samples each stands for: itself, and its part of those that were dropped.
+
+        Samples are dropped for want of space, whatever they are of; so those that were read at the
+        same time stand for them, and no stack gains.
+        """
+        found = []
+        dropped = 0
+        for records, lost in self._windows:
+            dropped += lost
+            if records:
+                found.append(numpy.full(records, 1 + dropped / records))
+                dropped = 0
+        return numpy.concatenate(found) if found else numpy.ones(0)
 
     def tables(self, kind: Kind) -> tuple[Samples, Stacks, Frames, Threads]:
         """The tables of all parts so far.

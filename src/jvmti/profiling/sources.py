@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Protocol
@@ -64,12 +65,13 @@ ENGINES = {
     "timer": ProfileEngine.TIMER,
     "deltas": ProfileEngine.DELTAS,
     "births": ProfileEngine.BIRTHS,
+    "events": ProfileEngine.EVENTS,
 }
 _NAMES = {number: name for name, number in ENGINES.items()}
 
 
 class AgentSource:
-    """The agent's samples of processor time, passed time, or objects that stay alive.
+    """The agent's samples.
 
     Args:
         vm: the VM.
@@ -113,10 +115,11 @@ class AgentSource:
         self.engine = _NAMES[self._engine] or ""
         self.reason = opened.reason
         self._exact_asked = exact
+        self._began = time.time_ns()
 
     @cached_property
     def _inlined_exact(self) -> bool | None:
-        if self._engine in (ProfileEngine.DELTAS, ProfileEngine.BIRTHS):
+        if self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER):
             return True  # there is debug information for every safepoint
         # HotSpot up to 17 is made to compile with debug information.
         if self._exact_asked and self._vm.version.major <= 17:
@@ -129,9 +132,9 @@ class AgentSource:
 
     @property
     def _virtual_threads(self) -> bool | None:
-        if self._vm.version.major < 21 or self._kind is Kind.LIVE:
+        if self._vm.version.major < 21:
             return None
-        return self._engine is ProfileEngine.DELTAS
+        return self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER)
 
     def read(self) -> None:
         """Take the samples over that there are."""
@@ -148,13 +151,15 @@ class AgentSource:
 
     def tables(self) -> Tables:
         """The samples that were read."""
-        tables = self._parts.tables(self._kind)
-        if self._kind is Kind.LIVE:
-            samples, stacks, frames, threads = tables
-            weight = bytes_of_samples(samples.weight, self._interval)
+        samples, stacks, frames, threads = self._parts.tables(self._kind)
+        weight: NDArray[Any] = samples.weight
+        if self._kind.unit == "bytes":
+            weight = bytes_of_samples(weight, self._interval)
+        if self._parts.lost and self._engine is ProfileEngine.EVENTS:
+            weight = numpy.rint(weight * self._parts.stands_for()).astype(numpy.int64)
+        if weight is not samples.weight:
             samples = Samples(**{**samples.columns(), "weight": weight})
-            return samples, stacks, frames, threads
-        return tables
+        return samples, stacks, frames, threads
 
     def limits(self) -> dict[str, Any]:
         """The fields that say what the samples lack."""
@@ -169,6 +174,27 @@ class AgentSource:
             notes.append(
                 f"{parts.unresolved:,} methods have no name: their class was unloaded too early."
             )
+        if parts.faults:
+            notes.append(
+                f"{parts.faults:,} walks met a fault, which was caught; their samples have no "
+                "stack."
+            )
+        if parts.changes:
+            notes.append(
+                "Another profiler set its own handler of the signal; the samples of some 25 ms are "
+                f"missing, {parts.changes:,} times."
+            )
+        if parts.ended:
+            notes.append(
+                "There are no samples after the "
+                f"{max(parts.ended - self._began, 0) / 1e9:.1f}th second: other profilers have "
+                "the handlers of SIGPROF and SIGSTKFLT."
+            )
+        if parts.lost and self._engine is ProfileEngine.EVENTS:
+            notes.append("The weight of dropped samples is given to those of the same half second.")
+        known = self._owners_known() if self._kind is Kind.LOCK else 1.0
+        if known < 0.995:
+            notes.append(f"The owner of the monitor is known for {known:.0%} of the waiting time.")
         if self._engine is ProfileEngine.DELTAS and self._kind is Kind.CPU:
             notes.append("Threads of the VM itself, such as collectors, have no samples.")
         return {
@@ -178,8 +204,17 @@ class AgentSource:
             "truncated": parts.truncated,
             "lost": parts.lost,
             "virtual_threads": self._virtual_threads,
+            "effective": parts.span / parts.looks / 1e9
+            if self._kind is Kind.WALL and parts.looks
+            else None,
             "notes": tuple(notes),
         }
+
+    def _owners_known(self) -> float:
+        samples = self._parts.tables(self._kind)[0]
+        if not len(samples):
+            return 1.0
+        return float(samples.weight[samples.owner >= 0].sum() / max(samples.weight.sum(), 1))
 
 
 __all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables", "bytes_of_samples"]

@@ -28,6 +28,7 @@ constexpr int64_t kScan =
 struct SignalSampler {
   explicit SignalSampler(Profile& profile) : sources(&profile.threads) {}
   SignalSources sources;
+  int signal = 0;
   int64_t scanned = 0;
 };
 
@@ -107,21 +108,30 @@ void on_signal(int, siginfo_t* info, void* context) {
   errno = before;
 }
 
-// Null, or who has the signal. The handler stays for good, idle: a signal may be under way when the
-// last profile ends, and it would end the process without one.
-const char* take_signal() {
-  struct sigaction now;
-  if (sigaction(SIGPROF, nullptr, &now) != 0) return "the handler of SIGPROF cannot be seen";
-  bool informed = (now.sa_flags & SA_SIGINFO) != 0;
-  if (informed && now.sa_sigaction == on_signal) return nullptr;
-  if (informed || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN)) {
-    return "SIGPROF has a handler already, of the program or of another profiler";
+// The first of these that nobody handles is taken. The kernel itself never sends the second one.
+constexpr int kSignals[] = {SIGPROF, SIGSTKFLT};
+
+bool is_ours(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_signal;
+}
+
+// A signal with our handler; 0 where others have all of them. The handler stays for good, idle: a
+// signal may be under way when the last profile ends, and it would end the process without one.
+int take_signal() {
+  for (int signal : kSignals) {
+    struct sigaction now;
+    if (sigaction(signal, nullptr, &now) != 0) continue;
+    if (is_ours(now)) return signal;
+    bool free = (now.sa_flags & SA_SIGINFO) == 0 &&
+                (now.sa_handler == SIG_DFL || now.sa_handler == SIG_IGN);
+    if (!free) continue;
+    struct sigaction ours;
+    sigemptyset(&ours.sa_mask);
+    ours.sa_flags = SA_SIGINFO | SA_RESTART;
+    ours.sa_sigaction = on_signal;
+    if (sigaction(signal, &ours, nullptr) == 0) return signal;
   }
-  struct sigaction ours;
-  sigemptyset(&ours.sa_mask);
-  ours.sa_flags = SA_SIGINFO | SA_RESTART;
-  ours.sa_sigaction = on_signal;
-  return sigaction(SIGPROF, &ours, nullptr) == 0 ? nullptr : "SIGPROF cannot be handled";
+  return 0;
 }
 
 // ---- events ------------------------------------------------------------------------------------
@@ -224,13 +234,18 @@ void scan(Profile& profile) {
 const char* start(JNIEnv* jni, Profile& profile) {
   const char* why = StackWalk::prepare();
   if (why == nullptr) why = SignalSources::try_engine(profile.engine, profile.request.interval);
-  if (why == nullptr) why = take_signal();
   if (why != nullptr) return why;
+  int signal = take_signal();
+  if (signal == 0) {
+    return "SIGPROF and SIGSTKFLT have handlers already, of the program or of another profiler";
+  }
   SignalSampler* sampler = make<SignalSampler>(profile);
-  if (sampler == nullptr || !sampler->sources.start(profile.engine, profile.request.interval)) {
+  if (sampler == nullptr ||
+      !sampler->sources.start(profile.engine, profile.request.interval, signal)) {
     unmake(sampler);
     return "there is no memory for it";
   }
+  sampler->signal = signal;
   profile.sampler = sampler;
   if (!StackWalk::guard_faults()) return "faults of a stack walk cannot be caught";
   uint32_t none = 0;
@@ -246,8 +261,32 @@ const char* start(JNIEnv* jni, Profile& profile) {
   return nullptr;
 }
 
+void end_signals(Profile& profile) {
+  sources_of(profile).mute();
+  uint32_t own = profile.number;
+  signalled.compare_exchange_strong(own, 0);
+  // Who is inside may be about to wake its timer.
+  while (handling > 0) usleep(100);
+  sources_of(profile).stop();
+}
+
+// Another profiler may set a handler of its own over ours: the samples go on by another signal.
+void keep_signal(Profile& profile, SignalSampler& sampler) {
+  struct sigaction now;
+  if (sampler.signal == 0 || sigaction(sampler.signal, nullptr, &now) != 0 || is_ours(now)) return;
+  sampler.signal = take_signal();
+  if (sampler.signal == 0) {
+    end_signals(profile);
+    profile.ended = epoch_now();
+    return;
+  }
+  profile.changes.fetch_add(1, std::memory_order_relaxed);
+  sampler.sources.change_signal(sampler.signal);
+}
+
 int64_t tick(JNIEnv*, Profile& profile) {
   SignalSampler& sampler = *static_cast<SignalSampler*>(profile.sampler);
+  keep_signal(profile, sampler);
   int64_t now = nanoseconds_now();
   if (now - sampler.scanned >= kScan) {
     sampler.scanned = now;
@@ -269,13 +308,7 @@ void stop(JNIEnv*, Profile& profile) {
   for (jvmtiEvent event : kEvents) {
     profile.env->SetEventNotificationMode(JVMTI_DISABLE, event, nullptr);
   }
-  if (profile.sampler == nullptr) return;
-  sources_of(profile).mute();
-  uint32_t own = profile.number;
-  signalled.compare_exchange_strong(own, 0);
-  // Who is inside may be about to wake its timer.
-  while (handling > 0) usleep(100);
-  sources_of(profile).stop();
+  if (profile.sampler != nullptr) end_signals(profile);
 }
 
 void free(Profile& profile) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "agent/core/agent.h"
+#include "agent/engines/profiling/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
 
 namespace jvmti {
@@ -26,7 +27,7 @@ struct Birth {
 
 class LiveSampler : NoCopy {
  public:
-  explicit LiveSampler(Profile& profile) : profile_(profile) {}
+  explicit LiveSampler(Profile& profile) : profile_(profile), threads_(profile) {}
 
   void allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object, jclass klass,
                  jlong size);
@@ -34,49 +35,14 @@ class LiveSampler : NoCopy {
   void finish();
 
  private:
-  uint32_t number_of(JNIEnv* jni, jthread thread);
-  uint32_t trace_of(jvmtiEnv* env, jthread thread, jclass klass);
   jlong keep(const Birth& birth);
 
   Profile& profile_;
+  EventThreads threads_;
   Mutex mutex_{Guards::kLists};
-  Index threads_;  // numbers plus 1, by Thread.threadId
   Vector<Birth> births_;
   Vector<uint32_t> free_;
 };
-
-uint32_t LiveSampler::number_of(JNIEnv* jni, jthread thread) {
-  uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
-  {
-    Locked locked(mutex_);
-    uint32_t number = threads_.find(id);
-    if (number != 0) return number - 1;
-  }
-  ProfiledThread known;
-  describe_thread(profile_.env, jni, thread, &known);
-  uint32_t number = profile_.new_thread();
-  profile_.names.note_thread(number, known);
-  Locked locked(mutex_);
-  (void)threads_.insert(id, number + 1);
-  return number;
-}
-
-uint32_t LiveSampler::trace_of(jvmtiEnv* env, jthread thread, jclass klass) {
-  constexpr jint kMost = 256;
-  jvmtiFrameInfo found[kMost];
-  StackFrame frames[kMost + 1];
-  Deallocated<char> type(env);
-  if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE || type == nullptr) {
-    return TraceTable::kNone;
-  }
-  jint depth = profile_.request.depth < kMost ? profile_.request.depth : kMost;
-  jint count = walk_stack(env, thread, 0, found, depth);
-  if (count < 0) count = 0;
-  if (count == depth) profile_.truncated.fetch_add(1, std::memory_order_relaxed);
-  frames[0] = CodeNames::frame(CodeNames::kTypes + profile_.names.note_type(type));
-  for (jint i = 0; i < count; ++i) frames[i + 1] = StackFrame::of(found[i]);
-  return profile_.trace(frames, static_cast<uint32_t>(count + 1));
-}
 
 // The tag for its object; 0 without memory.
 jlong LiveSampler::keep(const Birth& birth) {
@@ -98,8 +64,8 @@ void LiveSampler::allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject 
   Birth birth{};
   birth.time = epoch_now();
   birth.size = size;
-  birth.trace = trace_of(env, thread, klass);
-  birth.thread = number_of(jni, thread);
+  birth.trace = stack_below(profile_, env, thread, klass);
+  birth.thread = threads_.number(jni, thread);
   jlong tag = birth.trace == TraceTable::kNone ? 0 : keep(birth);
   if (tag == 0) {
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
@@ -173,21 +139,15 @@ const char* start(JNIEnv*, Profile& profile) {
   jvmtiEventCallbacks callbacks{};
   callbacks.SampledObjectAlloc = allocated;
   callbacks.ObjectFree = freed;
-  bool good = profile.env->SetHeapSamplingInterval(static_cast<jint>(profile.request.interval)) ==
-                  JVMTI_ERROR_NONE &&
-              profile.env->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE;
-  for (jvmtiEvent event : kEvents) {
-    good = good &&
-           profile.env->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr) == JVMTI_ERROR_NONE;
-  }
-  return good ? nullptr : "the VM does not send the events that a profile needs";
+  profile.env->SetHeapSamplingInterval(static_cast<jint>(profile.request.interval));
+  return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
 void stop(JNIEnv*, Profile& profile) {
-  for (jvmtiEvent event : kEvents) {
-    profile.env->SetEventNotificationMode(JVMTI_DISABLE, event, nullptr);
-  }
-  if (profile.sampler != nullptr) sampler_of(profile).finish();
+  // Java 11 ends the samples of all environments if one without them asks for none.
+  if (profile.sampler == nullptr) return;
+  mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
+  sampler_of(profile).finish();
 }
 
 void free(Profile& profile) {

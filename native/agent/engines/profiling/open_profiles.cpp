@@ -24,6 +24,12 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates) {
     case ProfiledKind::kWall:
       offer(ProfileEngine::kDeltas, kStackSampling);
       break;
+    case ProfiledKind::kAlloc:
+      offer(ProfileEngine::kEvents, kAllocationSampling);
+      break;
+    case ProfiledKind::kLock:
+      offer(ProfileEngine::kEvents, kLockSampling);
+      break;
     case ProfiledKind::kLive:
       offer(ProfileEngine::kBirths, kLiveSampling);
       break;

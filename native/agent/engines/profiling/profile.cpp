@@ -218,6 +218,10 @@ void Profile::take(JNIEnv* jni, const Sample& sample) {
   }
   if (fits && thread == 0) thread = names.thread(sample.thread);
   uint32_t owner = sample.owner == 0 ? 0 : names.thread(sample.owner - 1);
+  // One that has not waited itself has been noted, but has no sample.
+  if (sample.owner != 0 && owner == 0 && names.add_noted(sample.owner - 1)) {
+    owner = names.thread(sample.owner - 1);
+  }
   if (thread == 0 || !records_.push(layouts::ProfileRecord{sample.time, sample.weight, stack,
                                                            thread - 1, owner, sample.state})) {
     lost.fetch_add(1, std::memory_order_relaxed);
@@ -243,6 +247,10 @@ jvmtiError Profile::read(JNIEnv* jni, jint* count, unsigned char** bytes) {
   head.truncated = truncated;
   head.lost = lost;
   head.unfollowed = unfollowed;
+  head.looks = looks;
+  head.span = span;
+  head.changes = changes;
+  head.ended = ended;
   head.unresolved = names.unresolved();
   size_t size = sizeof head + taken * sizeof(layouts::ProfileRecord) +
                 head.threads * sizeof(layouts::ProfileThread) +

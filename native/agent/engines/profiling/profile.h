@@ -92,8 +92,12 @@ class Profile : NoCopy {
   std::atomic<uint64_t> lost{0};
   std::atomic<uint64_t> failed{0};
   std::atomic<uint64_t> unfollowed{0};
-  void* sampler = nullptr;   // of the sampling
-  char* patterns = nullptr;  // a copy of those of the request
+  std::atomic<uint64_t> looks{0};    // at threads, and the nanoseconds between these and the ones
+  std::atomic<uint64_t> span{0};     // before
+  std::atomic<uint64_t> changes{0};  // of the signal, because another handler was set
+  std::atomic<int64_t> ended{0};     // when others had all signals; 0: they have not
+  void* sampler = nullptr;           // of the sampling
+  char* patterns = nullptr;          // a copy of those of the request
   std::atomic<bool> active{false};
   layouts::ProfileEngine engine = layouts::ProfileEngine::kBest;
 

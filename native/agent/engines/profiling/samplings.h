@@ -16,6 +16,8 @@ int candidates_for(const ProfileRequest& request, Candidate* candidates);
 
 extern const Sampling kSignalSampling;
 extern const Sampling kStackSampling;
+extern const Sampling kAllocationSampling;
 extern const Sampling kLiveSampling;
+extern const Sampling kLockSampling;
 
 }  // namespace jvmti

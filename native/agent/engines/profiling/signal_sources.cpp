@@ -66,11 +66,11 @@ int open_event(pid_t tid, int64_t interval) {
   return descriptor >= 0 ? descriptor : open_event(tid, interval, false);
 }
 
-int make_timer(pid_t tid, int value) {
+int make_timer(pid_t tid, int value, int signal) {
   sigevent wanted;
   std::memset(&wanted, 0, sizeof wanted);
   wanted.sigev_notify = SIGEV_THREAD_ID;
-  wanted.sigev_signo = SIGPROF;
+  wanted.sigev_signo = signal;
   wanted.sigev_value.sival_int = value;
   wanted.sigev_notify_thread_id = tid;
   int timer = -1;
@@ -140,15 +140,16 @@ const char* SignalSources::try_engine(ProfileEngine engine, int64_t interval) {
     close(descriptor);
     return nullptr;
   }
-  int timer = make_timer(tid, 0);
+  int timer = make_timer(tid, 0, SIGPROF);
   if (timer < 0) return "the kernel does not allow timers on the processor time of threads here";
   syscall(SYS_timer_delete, timer);
   return nullptr;
 }
 
-bool SignalSources::start(ProfileEngine engine, int64_t interval) {
+bool SignalSources::start(ProfileEngine engine, int64_t interval, int signal) {
   engine_ = engine;
   interval_ = interval;
+  signal_ = signal;
   sources_ = reserve<SignalSource>(kMost);
   by_tid_ = reserve<uint32_t>(kMostTids);
   by_descriptor_ = reserve<std::atomic<uint32_t>>(kMostDescriptors);
@@ -156,6 +157,19 @@ bool SignalSources::start(ProfileEngine engine, int64_t interval) {
   Locked locked(mutex_);
   running_ = true;
   return true;
+}
+
+void SignalSources::change_signal(int signal) {
+  Locked locked(mutex_);
+  signal_ = signal;
+  for (uint32_t i = 0; running_ && i < most_; ++i) {
+    SignalSource& one = sources_[i];
+    pid_t tid = one.tid;
+    if (tid == 0 || !one.armed) continue;
+    silence(one);
+    // One that has ended meanwhile is no loss.
+    if (!arm(one, tid) && errno != ESRCH) ++unfollowed_;
+  }
 }
 
 void SignalSources::mute() {
@@ -186,7 +200,7 @@ void SignalSources::silence(SignalSource& source) {
 bool SignalSources::arm(SignalSource& source, pid_t tid) {
   uint32_t place = static_cast<uint32_t>(&source - sources_);
   if (engine_ == ProfileEngine::kTimer) {
-    source.timer = make_timer(tid, kTimerMark | static_cast<int>(place));
+    source.timer = make_timer(tid, kTimerMark | static_cast<int>(place), signal_);
     if (source.timer < 0) return false;
     source.armed = true;
     set_timer(source.timer, jittered(source), interval_);
@@ -196,7 +210,7 @@ bool SignalSources::arm(SignalSource& source, pid_t tid) {
   if (descriptor < 0) return false;
   f_owner_ex owner{F_OWNER_TID, tid};
   if (descriptor >= kMostDescriptors || fcntl(descriptor, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
-      fcntl(descriptor, F_SETSIG, SIGPROF) != 0 || fcntl(descriptor, F_SETOWN_EX, &owner) != 0) {
+      fcntl(descriptor, F_SETSIG, signal_) != 0 || fcntl(descriptor, F_SETOWN_EX, &owner) != 0) {
     close(descriptor);
     return false;
   }

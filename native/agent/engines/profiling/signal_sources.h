@@ -37,7 +37,9 @@ class SignalSources : NoCopy {
 
   // Null, or why this engine does not work here.
   static const char* try_engine(layouts::ProfileEngine engine, int64_t interval);
-  [[nodiscard]] bool start(layouts::ProfileEngine engine, int64_t interval);
+  [[nodiscard]] bool start(layouts::ProfileEngine engine, int64_t interval, int signal);
+  // The threads get another signal from here on.
+  void change_signal(int signal);
   // Signals are not wanted any more, and no thread is followed.
   void mute();
   // No thread gets any: after `mute`, when no handler of a signal runs that came before.
@@ -85,6 +87,7 @@ class SignalSources : NoCopy {
   std::atomic<uint32_t>* threads_;
   layouts::ProfileEngine engine_ = layouts::ProfileEngine::kBest;
   int64_t interval_ = 0;
+  int signal_ = 0;
   Mutex mutex_{Guards::kLists};
   bool running_ = false;
   std::atomic<uint32_t> most_{0};  // places that were ever used

@@ -250,6 +250,8 @@ void StackSampler::look(JNIEnv* jni, WatchedThread& one, int64_t now) {
     now = after;
   }
   one.looked = now;
+  profile_.looks.fetch_add(1, std::memory_order_relaxed);
+  profile_.span.fetch_add(static_cast<uint64_t>(passed), std::memory_order_relaxed);
   one.owed += wall() ? passed : used;
   if (!wall() || one.owed >= kReported) report(one);
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "agent/core/agent.h"
+#include "base/lock.h"
 #include "base/log.h"
 
 namespace jvmti {
@@ -31,6 +32,8 @@ StackWalk* walks() {
 
 std::atomic<int> walking{0};
 struct sigaction faults_before[2];  // of SIGSEGV and SIGBUS
+Mutex guarding{Guards::kLists};
+bool guarded[2];
 
 pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
@@ -96,17 +99,21 @@ namespace {
 void on_fault(int signal, siginfo_t* info, void* context) { fault_in_walk(signal, info, context); }
 }  // namespace
 
+// Once: another profiler that comes later goes on to ours, and to go on to it in turn would make a
+// circle, in which a fault of the program's would never end.
 bool StackWalk::guard_faults() {
   constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+  Locked locked(guarding);
   for (int i = 0; i < 2; ++i) {
+    if (guarded[i]) continue;
     struct sigaction now;
     if (sigaction(kSignals[i], nullptr, &now) != 0) return false;
-    if ((now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == on_fault) continue;
     faults_before[i] = now;
     struct sigaction ours = now;
     ours.sa_flags = now.sa_flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK;
     ours.sa_sigaction = on_fault;
     if (sigaction(kSignals[i], &ours, nullptr) != 0) return false;
+    guarded[i] = true;
   }
   return true;
 }

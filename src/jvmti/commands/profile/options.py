@@ -41,6 +41,12 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
         help="perf, timer or deltas in place of the best that works",
     )
     group.add_argument(
+        "--source",
+        choices=("agent", "jfr"),
+        default="agent",
+        help="jfr has the JVM's Flight Recorder take the samples (default: agent)",
+    )
+    group.add_argument(
         "--request",
         metavar="METHOD(VALUE)",
         help="note which request a thread works for: the method that handles requests, and a value "

@@ -33,8 +33,11 @@ if TYPE_CHECKING:
 __all__ = ["FlameGraph", "difference_graph", "profile_graph", "write"]
 
 _BUCKETS = (240, 60, 12, 1)
-"""Into how many moments a profile is divided: as many as there is room for."""
+"""Into how many moments a profile is divided: as many as there is room for. Each number divides the
+one before."""
 _CELLS = 400_000
+_EXACT_CELLS = 20_000
+"""With fewer cells the page has their exact weights."""
 _THREADS = 250
 """With more threads, those of a pool are one."""
 _HEIGHT = 640
@@ -130,20 +133,22 @@ def _graph(
     thread, threads = _threads(profile)
     began, ended = profile.began, profile.ended
     timed = ended > began and not compare
-    for buckets in _BUCKETS if timed else (1,):
-        cells = [
-            _cells(one.samples, tree.end, len(tree), thread, len(threads), began, ended, buckets)
-            for one in parts
-        ]
-        if sum(len(cell[0]) for cell in cells) <= _CELLS:
-            break
-    slots, kinds = [], []
-    for number, (part, cell) in enumerate(zip(parts, cells, strict=True)):
-        slots.append(cell[0] + number * buckets * len(threads))
-        # Weights are whole numbers of 32 bits.
-        divisor = max(1.0, float(cell[2].max(initial=0)) / 0xFFFFFFFF)
+    finest = _BUCKETS[0] if timed else 1
+    counted = [
+        _Counted(one.samples, tree.end, len(tree), thread, began, ended, finest) for one in parts
+    ]
+    buckets = next(
+        one
+        for one in (_BUCKETS if timed else (1,))
+        if one == 1 or sum(part.number(one) for part in counted) <= _CELLS
+    )
+    slots, kinds, cells = [], [], []
+    for number, (part, count) in enumerate(zip(parts, counted, strict=True)):
+        slot, node, weight = count.cells(buckets)
+        slots.append(slot + number * buckets * len(threads))
+        divisor = _divisor(weight)
         kinds.append({"name": part.name, "unit": part.unit, "scale": part.scale * divisor})
-        cells[number] = (cell[0], cell[1], numpy.rint(cell[2] / divisor))
+        cells.append((node, numpy.rint(weight / divisor)))
     slot = numpy.concatenate(slots)
     data = {
         "names": [printable(name) for name in columns.names],
@@ -158,8 +163,8 @@ def _graph(
         "up": _packed(numpy.arange(len(tree)) - tree.parent),
         "name": _packed(numpy.maximum(tree.name, 0)),
         "slot": _packed(numpy.diff(slot, prepend=0)),
-        "node": _packed(numpy.concatenate([cell[1] for cell in cells])),
-        "weight": _packed(numpy.concatenate([cell[2] for cell in cells])),
+        "node": _packed(numpy.concatenate([node for node, _ in cells])),
+        "weight": _packed(numpy.concatenate([weight for _, weight in cells])),
     }
     page, style, script = _assets()
     # No text of the target can end the element that it is in.
@@ -175,33 +180,83 @@ def _graph(
     return FlameGraph(html, title)
 
 
-Cells = tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.float64]]
+class _Counted:
+    """Samples ordered once, so that each number of moments has its cells without another sort.
+
+    Cells are keyed by thread, node and moment, the moment last: cells of one thread and node follow
+    each other in time, and longer moments merge neighbours.
+    """
+
+    def __init__(
+        self,
+        samples: Samples,
+        end: NDArray[numpy.int64],
+        nodes: int,
+        thread: NDArray[numpy.int32],
+        began: int,
+        ended: int,
+        finest: int,
+    ) -> None:
+        self._finest = finest
+        self._nodes = nodes
+        key = end[samples.stack]
+        if len(samples):
+            key += thread[samples.thread].astype(numpy.int64) * nodes
+        if finest > 1:
+            bucket = (samples.time - began) // (max(ended - began, 1) // finest + 1)
+            key *= finest
+            key += numpy.clip(bucket, 0, finest - 1)
+        self._keys, order = _sorted(key)
+        self._weights = samples.weight[order]
+
+    def _merged(self, buckets: int) -> NDArray[numpy.int64]:
+        longer = self._finest // buckets
+        return self._keys if longer == 1 else self._keys // longer
+
+    def number(self, buckets: int) -> int:
+        """How many cells there are with this many moments."""
+        keys = self._merged(buckets)
+        return int(numpy.count_nonzero(keys[1:] != keys[:-1])) + bool(len(keys))
+
+    def cells(
+        self, buckets: int
+    ) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64]]:
+        """The slot (thread and moment) of each cell, its node, and its weight; slots ascend."""
+        keys = self._merged(buckets)
+        first = numpy.flatnonzero(numpy.diff(keys, prepend=-1))
+        weights = numpy.add.reduceat(self._weights, first) if len(first) else self._weights
+        pair, bucket = numpy.divmod(keys[first], buckets)
+        thread, node = numpy.divmod(pair, self._nodes)
+        slot_and_node, order = _sorted((thread * buckets + bucket) * self._nodes + node)
+        slot, node = numpy.divmod(slot_and_node, self._nodes)
+        return slot, node, weights[order]
 
 
-def _cells(
-    samples: Samples,
-    end: NDArray[numpy.int64],
-    nodes: int,
-    thread: NDArray[numpy.int32],
-    threads: int,
-    began: int,
-    ended: int,
-    buckets: int,
-) -> Cells:
-    """The distinct slots (thread and moment) with nodes, and the weight of each."""
-    if not len(samples):
-        return tuple(numpy.empty(0, numpy.int64) for _ in range(3))  # type: ignore[return-value]
-    slot = thread[samples.thread].astype(numpy.int64)
-    if buckets > 1:
-        bucket = (samples.time - began) // (max(ended - began, 1) // buckets + 1)
-        slot = slot * buckets + numpy.clip(bucket, 0, buckets - 1)
-    key = slot * nodes + end[samples.stack]
-    order = numpy.argsort(key)
-    ordered = key[order]
-    first = numpy.flatnonzero(numpy.diff(ordered, prepend=-1))
-    weights = numpy.add.reduceat(samples.weight[order], first).astype(numpy.float64)
-    found = ordered[first]
-    return found // nodes, found % nodes, weights
+def _sorted(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Keys in ascending order, none of them negative, and the row of each.
+
+    NumPy sorts numbers several times faster than it finds their order, so each takes its row along
+    in its lowest bits where there is room for both.
+    """
+    bits = max(len(keys) - 1, 0).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        order = numpy.argsort(keys)
+        return keys[order], order
+    both = (keys << bits) | numpy.arange(len(keys))
+    both.sort()
+    return both >> bits, both & ((1 << bits) - 1)
+
+
+def _divisor(weights: NDArray[numpy.int64]) -> float:
+    """The divisor that makes the weights of cells whole numbers of 32 bits.
+
+    With many cells a thousandth of the mean is exact enough: what is rounded up here is rounded
+    down there, and the page is half as large.
+    """
+    least = max(1.0, float(weights.max(initial=0)) / 0xFFFFFFFF)
+    if len(weights) < _EXACT_CELLS:
+        return least
+    return max(least, float(weights.mean()) / 1000)
 
 
 def _threads(profile: Profile) -> tuple[NDArray[numpy.int32], list[str]]:

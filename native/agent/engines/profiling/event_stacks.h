@@ -1,0 +1,29 @@
+// What all samplers by events of the VM need: numbers of threads, and stacks below a class.
+#pragma once
+
+#include "agent/engines/profiling/profile.h"
+
+namespace jvmti {
+
+// The threads of events, each described when it is first seen.
+class EventThreads : NoCopy {
+ public:
+  explicit EventThreads(Profile& profile) : profile_(profile) {}
+  uint32_t number(JNIEnv* jni, jthread thread);  // as the profile numbers it
+
+ private:
+  Profile& profile_;
+  Mutex mutex_{Guards::kLists};
+  Index numbers_;  // plus 1, by Thread.threadId
+};
+
+// The stack of the current thread with the class on top, which was allocated or is a lock's; kNone
+// without memory.
+uint32_t stack_below(Profile& profile, jvmtiEnv* env, jthread thread, jclass klass);
+
+// Null, or why an environment cannot have these events, with these callbacks.
+const char* listen(jvmtiEnv* env, const jvmtiEventCallbacks& callbacks, const jvmtiEvent* events,
+                   size_t count);
+void mute(jvmtiEnv* env, const jvmtiEvent* events, size_t count);
+
+}  // namespace jvmti

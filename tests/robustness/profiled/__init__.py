@@ -1,0 +1,1 @@
+"""A JVM whose stacks are walked in signal handlers: faults, other profilers, kills, and turmoil."""

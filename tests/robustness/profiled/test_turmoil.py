@@ -1,0 +1,26 @@
+"""A short form of `turmoil.py`: profiles of a program in which everything changes all the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from robustness.profiled import turmoil
+
+if TYPE_CHECKING:
+    from programs import JavaPrograms
+
+pytestmark = [pytest.mark.stress, pytest.mark.timeout(240)]
+
+
+@pytest.mark.parametrize("mode", turmoil.MODES)
+def test_profiles_of_a_program_in_turmoil(java_program: JavaPrograms, mode: str) -> None:
+    if mode not in turmoil.modes_of(java_program.jvm):
+        pytest.skip(f"this JVM has no {mode}")
+    if java_program.jvm.name == "zero":
+        pytest.skip("the interpreter-only VM takes no samples by signals")
+    outcome = turmoil.profile(java_program, mode, seconds=6, seed=1)
+    assert outcome.samples > 200, outcome
+    # A walk may fail where a frame is not complete, or its code was thrown away.
+    assert outcome.failed < 0.35 * outcome.samples, outcome

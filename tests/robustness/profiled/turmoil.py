@@ -1,0 +1,139 @@
+"""Profiles a program in turmoil (`tests/java/Turmoil.java`) with every collector and mode.
+
+python tests/robustness/profiled/turmoil.py --jvm 17 --minutes 30
+
+takes profiles of all kinds, one after the other and several at once, with a sample each
+millisecond, and divides the minutes among the collectors, ``-Xint`` and ``-Xcomp``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+TESTS = Path(__file__).parents[2]
+sys.path.insert(0, str(TESTS))
+
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+import programs  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MODES = {
+    "serial": ["-XX:+UseSerialGC"],
+    "parallel": ["-XX:+UseParallelGC"],
+    "g1": ["-XX:+UseG1GC"],
+    "z": ["-XX:+UseZGC"],
+    "shenandoah": ["-XX:+UseShenandoahGC"],
+    "int": ["-XX:+UseSerialGC", "-Xint"],
+    "comp": ["-XX:+UseSerialGC", "-Xcomp"],
+}
+"""The options of each."""
+SINCE = {"z": 17, "shenandoah": 17}
+
+CHOICES: tuple[Sequence[str], ...] = (
+    ("cpu",),
+    ("cpu", "wall", "lock"),
+    ("cpu", "live"),
+    ("wall", "alloc"),
+)
+INTERVALS = {"cpu": 0.001, "wall": 0.001, "alloc": 16384, "live": 16384, "lock": 0.00001}
+
+
+@dataclass
+class Outcome:
+    """What the profiles of a mode had."""
+
+    mode: str
+    profiles: int = 0
+    samples: int = 0
+    failed: int = 0
+    faults: int = 0
+    lost: int = 0
+    seconds: float = 0.0
+    rounds: tuple[int, ...] = ()
+    """How often the program has loaded, thrown, allocated, started and locked."""
+
+
+def modes_of(jvm: jvms.Jvm) -> list[str]:
+    """The modes that a JVM has."""
+    names = [name for name in MODES if jvm.feature >= SINCE.get(name, 0)]
+    return [
+        name
+        for name in names
+        if jvm.run(*MODES[name], "-version", check=False, timeout=60).returncode == 0
+    ]
+
+
+def _faults(notes: Sequence[str]) -> int:
+    return sum(
+        int(note.split()[0].replace(",", "")) for note in notes if "walks met a fault" in note
+    )
+
+
+def profile(started: programs.JavaPrograms, mode: str, seconds: float, seed: int) -> Outcome:
+    """Profile the program in a mode for so long."""
+    random_ = random.Random(seed)
+    program = started("Turmoil", jvm_args=["-Xmx24m", *MODES[mode]])
+    program.expect("ready", timeout=120)
+    outcome = Outcome(mode)
+    began = time.monotonic()
+    with jvmti.attach(program.pid, timeout=60) as vm:
+        while (left := seconds - (time.monotonic() - began)) > 0 or outcome.profiles < 2:
+            kinds = CHOICES[outcome.profiles % len(CHOICES)]
+            intervals = {kind: INTERVALS[kind] for kind in kinds}
+            with vm.profile(*kinds, interval=intervals) as taken:
+                time.sleep(min(max(left, 0.5), random_.uniform(0.5, 3)))
+            outcome.profiles += 1
+            outcome.samples += len(taken)
+            for one in taken.limits:
+                outcome.failed += one.failed or 0
+                outcome.lost += one.lost or 0
+                outcome.faults += _faults(one.notes)
+            if "cpu" in kinds:
+                assert len(taken["cpu"]) > 20, (mode, taken.limits)
+                assert taken["cpu"].top(3)
+    outcome.seconds = time.monotonic() - began
+    outcome.rounds = tuple(map(int, program.ask("?", timeout=60).split()[1:]))
+    assert all(outcome.rounds), outcome
+    assert program.running(), program.crash()
+    program.stop()
+    return outcome
+
+
+def main() -> None:
+    """Profile every mode, and print what came of it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jvm", default="17")
+    parser.add_argument("--minutes", type=float, default=30.0, help="in all")
+    parser.add_argument("--modes", help="some of " + ",".join(MODES))
+    parser.add_argument("--seed", type=int, default=1)
+    chosen = parser.parse_args()
+    jvm = jvms.named(chosen.jvm)
+    modes = chosen.modes.split(",") if chosen.modes else modes_of(jvm)
+    directory = Path(tempfile.mkdtemp(prefix=f"turmoil-{chosen.jvm}-"))
+    started = programs.JavaPrograms(jvm, directory)
+    try:
+        for number, mode in enumerate(modes):
+            outcome = profile(started, mode, chosen.minutes * 60 / len(modes), chosen.seed + number)
+            print(json.dumps({"jvm": chosen.jvm, **asdict(outcome)}), flush=True)
+    except BaseException:
+        print(f"see {directory}", file=sys.stderr)
+        for program in started.started:
+            print((program.crash() or "")[:3000], file=sys.stderr)
+        raise
+    finally:
+        started.close()
+
+
+if __name__ == "__main__":
+    main()
