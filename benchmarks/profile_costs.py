@@ -1,0 +1,275 @@
+"""Measures what profiles cost, beside async-profiler, and whether they reach what they must.
+
+    python benchmarks/profile_costs.py [--jvm 17,25] [--rounds 5]
+
+A program does units of work. A cost is the processor time of its process for a unit while a profile
+is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
+order by chance, each beside the turns without a profile before and after it. So other work on the
+machine does little harm. `benchmarks/profiles.py` has how right profiles are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+
+from run import compile_program, machine  # noqa: E402
+
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+from async_profiler import AsyncProfiler  # noqa: E402
+from real_programs import jdk  # noqa: E402
+
+TURN = 1200
+"""Milliseconds of a turn."""
+TICK = 0.01
+"""Seconds: in these the kernel counts a process's time."""
+
+Turn = Callable[[], AbstractContextManager[object]]
+
+
+class Work:
+    """The program at work."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.pid = process.pid
+        self._process = process
+        self.line("ready")
+
+    def line(self, begins: str) -> list[str]:
+        """The words of its next line that begins so; async-profiler may print others."""
+        assert self._process.stdout is not None
+        while not (line := self._process.stdout.readline()).startswith(begins):
+            if not line:
+                raise EOFError("the program has ended")
+        return line.split()
+
+    def ask(self, what: str) -> list[str]:
+        """Its answer."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{what}\n")
+        self._process.stdin.flush()
+        return self.line("did")
+
+    def unit(self, what: str, milliseconds: int = TURN) -> float:
+        """Nanoseconds of processor time for a unit."""
+        _, units, used, _ = self.ask(f"{what} {milliseconds}")
+        return int(used) / int(units)
+
+
+@contextmanager
+def working(jvm: jvms.Jvm, classes: Path) -> Iterator[Work]:
+    """The program."""
+    command = [jvm.java, *jvm.args, "-Xmx512m", "-cp", str(classes), "ProfiledWork"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            yield Work(process)
+        finally:
+            process.kill()
+
+
+def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[str, float]:
+    """The cost of each turn, beside turns without a profile."""
+    found: dict[str, list[float]] = {name: [] for name in turns}
+    chance = random.Random(1)
+    before = work.unit(what)
+    for _ in range(rounds):
+        names = list(turns)
+        chance.shuffle(names)
+        for name in names:
+            with turns[name]():
+                during = work.unit(what)
+            after = work.unit(what)
+            found[name].append(2 * during / (before + after))
+            before = after
+    return {name: statistics.median(ones) for name, ones in found.items()}
+
+
+def profiled(vm: jvmti.VM, kind: str, interval: float, **options: str) -> Turn:
+    """Turns with a profile of ours."""
+    return lambda: vm.profile(kind, interval=interval, **options)
+
+
+def beside(peer: AsyncProfiler, options: str) -> Turn:
+    """Turns with async-profiler."""
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        peer.start(options)
+        try:
+            yield
+        finally:
+            peer.stop()
+
+    return turn
+
+
+def row(what: str, ours: float, theirs: float | None, asked: str, good: bool) -> None:
+    """Print a row of the table."""
+    peer = "" if theirs is None else f"{theirs:.3f}"
+    print(f"| {what} | {ours:.3f} | {peer} | {asked} | {'yes' if good else 'no'} |", flush=True)
+
+
+def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
+    """Print the table of costs."""
+    print("\n| | jvmti | async-profiler | asked | reached |\n| --- | --- | --- | --- | --- |")
+    with working(jvm, folder) as work, jvmti.attach(work.pid, timeout=30) as vm:
+        peer = AsyncProfiler(vm, folder)
+        with vm.profile("cpu") as first:  # compiles anew what must be
+            for what in ("cpu", "alloc", "locks", "cpu"):
+                work.ask(f"{what} 1500")
+        engine = first.limits[0].engine
+        event = "cpu" if engine == "perf" else "ctimer"
+        found = costs(
+            work,
+            "cpu",
+            {
+                f"{name} {ms}": turn
+                for ms in (1, 10)
+                for name, turn in (
+                    ("ours", profiled(vm, "cpu", ms / 1000)),
+                    ("theirs", beside(peer, f"event={event},interval={ms}ms")),
+                )
+            },
+            rounds,
+        )
+        for ms in (1, 10):
+            ours, theirs = found[f"ours {ms}"], found[f"theirs {ms}"]
+            most = 1 + 1.1 * max(theirs - 1, 0)
+            if ms == 10:
+                most = min(most, 1.01)
+            row(f"CPU, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}", ours <= most)
+        for what, kind, interval, options, asked in (
+            ("alloc", "alloc", 512 * 1024, "event=alloc,alloc=512k", 1.05),
+            ("locks", "lock", 0.00001, "event=lock,lock=10us", 1.01),
+        ):
+            found = costs(
+                work,
+                what,
+                {"ours": profiled(vm, kind, interval), "theirs": beside(peer, options)},
+                rounds,
+            )
+            most = min(asked, max(found["theirs"], 1.0)) if kind == "alloc" else asked
+            text = f"≤ {asked}, ≤ async-profiler's" if kind == "alloc" else f"≤ {asked}"
+            row(kind, found["ours"], found["theirs"], text, found["ours"] <= most)
+        work.ask("idle 500")
+        found = costs(
+            work,
+            "cpu",
+            {
+                "ours": profiled(vm, "wall", 0.01),
+                "theirs": beside(peer, "event=wall,interval=10ms"),
+            },
+            rounds,
+        )
+        most = min(1.03, max(found["theirs"], 1.0))
+        text = "≤ 1.03, ≤ async-profiler's"
+        row("wall, 10 ms, 500 idle threads", found["ours"], found["theirs"], text,
+            found["ours"] <= most)  # fmt: skip
+
+
+def flame_graph(jvm: jvms.Jvm, folder: Path) -> None:
+    """Print how long the command takes from its start to a flame graph of one second."""
+    times = []
+    with working(jvm, folder) as work:
+        for number in range(3):
+            path = folder / f"one{number}.html"
+            began = time.perf_counter()
+            command = [sys.executable, "-m", "jvmti", "profile", str(work.pid), "--duration", "1"]
+            subprocess.run([*command, "-o", str(path)], check=True, stderr=subprocess.DEVNULL)
+            times.append(time.perf_counter() - began)
+    seconds = statistics.median(times)
+    row("attach, 1 s, flame graph, in seconds", seconds, None, "≤ 1.5", seconds <= 1.5)
+
+
+def processor_time(pid: int) -> float:
+    """Seconds of processor time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * TICK
+
+
+def top_at_work(jvm: jvms.Jvm, folder: Path, seconds: float = 10.0) -> None:
+    """Print what `jvmti top` takes of a processor with 200 threads, on both sides."""
+    with working(jvm, folder) as work:
+        work.ask("idle 200")
+        time.sleep(1)
+        before = processor_time(work.pid)
+        time.sleep(seconds / 2)
+        idle = (processor_time(work.pid) - before) * 2
+        command = [sys.executable, "-m", "jvmti", "top", str(work.pid)]
+        with open_terminal(command) as shown:
+            time.sleep(3)
+            began, theirs = processor_time(shown.pid), processor_time(work.pid)
+            time.sleep(seconds)
+            used = processor_time(shown.pid) - began + processor_time(work.pid) - theirs - idle
+    share = used / seconds
+    row("jvmti top, 200 threads, part of a core", share, None, "≤ 0.02", share <= 0.02)
+
+
+@contextmanager
+def open_terminal(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A program on a terminal of its own, whose output is read and forgotten."""
+    import os
+    import pty
+    import threading
+
+    ours, theirs = pty.openpty()
+
+    def drain() -> None:
+        try:
+            while os.read(ours, 1 << 16):
+                pass
+        except OSError:
+            return  # the program has ended
+
+    with subprocess.Popen(
+        command, stdin=theirs, stdout=theirs, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        threading.Thread(target=drain, daemon=True).start()
+        try:
+            yield process
+        finally:
+            process.kill()
+    os.close(theirs)
+    os.close(ours)
+
+
+def main() -> int:
+    """Run all parts on each JVM."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--jvm", default="17,25", help="which JVMs")
+    parser.add_argument("--rounds", type=int, default=5, help="turns of each profiler")
+    given = parser.parse_args()
+    print(machine())
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        compile_program(jdk(), "ProfiledWork", folder)
+        for wanted in given.jvm.split(","):
+            jvm = jvms.named(wanted)
+            print(f"\n### JDK {jvm.feature}")
+            compared(jvm, folder, given.rounds)
+            flame_graph(jvm, folder)
+            top_at_work(jvm, folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
