@@ -5,57 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
-import compiler
 from adapter.client import SOON, SOURCE, Client, Failed, line
 
 if TYPE_CHECKING:
-    from jvms import Jvm
+    from adapter.conftest import Begin
     from programs import JavaPrograms
-
-Begin = Callable[..., Client]
-
-
-def command(jvm: Jvm, *arguments: str) -> list[str]:
-    """The command that runs the program."""
-    classes = compiler.classes("Debugged")
-    return [str(jvm.java), *jvm.args, "-cp", str(classes), "Debugged", *arguments]
-
-
-@pytest.fixture
-def client() -> Iterator[Client]:
-    """A client whose adapter ends with the test."""
-    made = Client()
-    yield made
-    made.close()
-
-
-@pytest.fixture(params=["launched", "late"])
-def begin(
-    request: pytest.FixtureRequest, jvm: Jvm, java_program: JavaPrograms, client: Client
-) -> Begin:
-    """Begin a session with the program: it is launched, or attached to while it runs."""
-
-    def begun(*lines: int) -> Client:
-        if request.param == "launched":
-            client.launch(*lines, command=command(jvm))
-        else:
-            program = java_program("Debugged")
-            program.expect("ready")
-            client.attach(program.pid, *lines)
-        return client
-
-    return begun
-
-
-@pytest.fixture
-def is_late(request: pytest.FixtureRequest) -> bool:
-    """Whether the program was running before."""
-    return "late" in request.node.name
 
 
 def test_a_thread_stops_at_a_breakpoint_with_its_stack_and_its_variables(begin: Begin) -> None:
@@ -105,7 +63,7 @@ def test_collections_show_what_they_hold_page_by_page(begin: Begin) -> None:
     client.disconnect()
 
 
-def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, is_late: bool) -> None:
+def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, way: str) -> None:
     """Each step ends where the next line is."""
     client = begin(line("FIRST"))
     thread = client.stopped("breakpoint")
@@ -116,8 +74,8 @@ def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, is_late: b
     assert client.top(thread)["line"] == line("GROSS")
     client.go("stepOut", thread)
     # A late agent's probes are where lines begin.
-    assert client.top(thread)["line"] == line("BOTH" if is_late else "FIRST")
-    if not is_late:
+    assert client.top(thread)["line"] == line("BOTH" if way == "late" else "FIRST")
+    if way != "late":
         client.go("next", thread)
     client.go("next", thread)
     assert client.top(thread)["line"] == line("TOTAL")
@@ -142,10 +100,12 @@ def test_a_variable_is_set_and_the_program_goes_on_with_it(begin: Begin) -> None
     client.disconnect()
 
 
-def test_a_breakpoint_becomes_verified_when_its_class_is_loaded(jvm: Jvm, client: Client) -> None:
+def test_a_breakpoint_becomes_verified_when_its_class_is_loaded(
+    command: list[str], client: Client
+) -> None:
     """Before, it waits; the client gets to know of both."""
     client.initialize()
-    client.ask("launch", command=command(jvm, "3"))
+    client.ask("launch", command=[*command, "3"])
     client.event("initialized")
     (before,) = client.breakpoints(line("NESTED"))
     assert not before["verified"]
@@ -278,11 +238,11 @@ def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> No
         ("readMemory", {"memoryReference": "0", "count": 1}, "primitive arrays"),
         ("attach", {"pid": 1}, "has a program already"),
     ]
-    for command_, arguments, message in wrong:
-        client.post(command_, arguments)
+    for command, arguments, message in wrong:
+        client.post(command, arguments)
         response = client.response()
         assert not response["success"]
-        assert message in response["message"], (command_, response["message"])
+        assert message in response["message"], (command, response["message"])
     client.ask("continue", threadId=thread)
     client.stopped()
     with pytest.raises(Failed, match="resumed since"):

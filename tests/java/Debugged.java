@@ -38,6 +38,11 @@ public class Debugged {
         return n * n; // SQUARE
     }
 
+    static int pause(int seconds) throws InterruptedException {
+        Thread.sleep(1000L * seconds);
+        return seconds;
+    }
+
     static int sum(int a, int b) {
         return a + b; // SUM
     }

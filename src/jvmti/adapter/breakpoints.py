@@ -7,6 +7,7 @@ stay, so that a client that adds one does not disturb the others.
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -16,14 +17,20 @@ from jvmti.adapter.conversation import explained
 from jvmti.adapter.hit_rules import Rule, RuleFunctions
 from jvmti.adapter.requests import answers
 from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.conditions import ConditionError
+from jvmti.debug.stop_probes import exactly
 from jvmti.interface.errors import Error
+from jvmti.sources.disassembly import Disassembly
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.evaluation import Evaluation
-    from jvmti.adapter.source_places import SourcePlaces
+    from jvmti.adapter.source_places import Shown, SourcePlaces
     from jvmti.debug.stops import Stop, StopRequest
+    from jvmti.model.classes.java_class import Class
+
+log = logging.getLogger("jvmti")
 
 _EXPECTED = (Error, LookupError, ValueError, TypeError)
 
@@ -145,10 +152,17 @@ class BreakpointRequests:
         """The breakpoints of a source."""
         self._session.vm  # noqa: B018 - without one there is nothing to set them in
         source = given.inner("source")
+        number = source.number("sourceReference", 0)
         path = source.text("path", "")
-        if not path:
-            raise RequestFailed("setBreakpoints: breakpoints are set in sources that have a path")
-        patterns = self._sources.classes_in(path)
+        if number:
+            shown = self._sources.numbered(number)
+            body = shown.body
+            patterns = [exactly(_outermost(shown.cls)), exactly(_outermost(shown.cls)) + "$*"]
+        elif path:
+            shown, body = None, {"path": path}
+            patterns = self._sources.classes_in(path)
+        else:
+            raise RequestFailed("setBreakpoints: the source has neither a path nor a reference")
         wanted: list[tuple[Hashable, Create]] = []
         items = list(given.each("breakpoints"))
         if not items and given.has("lines"):
@@ -156,37 +170,115 @@ class BreakpointRequests:
         for item in items:
             line = self._session.from_client(item.number("line"))
             rule = Rule.of(item)
-            wanted.append(((line, rule), self._at_line(path, patterns, line, rule)))
-        return self.response(self.replace(("source", path), wanted))
+            if shown is not None and isinstance(shown.source, Disassembly):
+                create = self._at_code(shown, line, rule)
+            else:
+                create = self._at_line(body, patterns, line, rule)
+            wanted.append(((line, rule), create))
+        return self.response(self.replace(("source", number, path), wanted))
 
-    def _at_line(self, path: str, patterns: Sequence[str], line: int, rule: Rule) -> Create:
+    def _at_code(self, shown: Shown, line: int, rule: Rule) -> Create:
+        """A breakpoint in a disassembly: at the first instruction from a line on."""
+
         def create(one: ClientBreakpoint) -> None:
-            one.line, one.source = line, {"path": path}
+            one.line, one.source = line, shown.body
+            assert isinstance(shown.source, Disassembly)
+            code = shown.source.first_code(line)
+            if code is None:
+                raise RequestFailed("there is no code from this line on")
+            (method,) = (
+                method
+                for method in shown.cls.methods
+                if (method.name, method.signature) == (code.method, code.descriptor)
+            )
             functions = self.functions(one, rule, "breakpoint")
-            one.request = request = self._session.vm.breakpoint(
-                patterns,
-                line=line,
+            one.request = method.breakpoint(
+                location=code.location,
                 when=functions.when,
                 hits=functions.hits.counted,
                 do=functions.do,
-                placed=lambda request: self._placed(one, request),
             )
-            self._note(one, request)
-            if not one.is_verified:
-                one.message = self._why_not(patterns, line)
+            one.line = shown.source.number_of(code.method, code.descriptor, code.location)
+            one.is_verified = True
 
         return create
 
-    def _why_not(self, patterns: Sequence[str], line: int) -> str:
+    def _at_line(
+        self, body: dict[str, Any], patterns: Sequence[str], line: int, rule: Rule
+    ) -> Create:
+        def create(one: ClientBreakpoint) -> None:
+            one.line, one.source = line, body
+            functions = self.functions(one, rule, "breakpoint")
+            text = functions.agent_condition
+            if text is not None:
+                try:
+                    self._place_line(one, patterns, line, functions, text)
+                except ConditionError:
+                    text = None
+            if text is None:
+                self._place_line(one, patterns, line, functions, functions.when)
+
+        return create
+
+    def _place_line(
+        self,
+        one: ClientBreakpoint,
+        patterns: Sequence[str],
+        line: int,
+        functions: RuleFunctions,
+        when: str | Callable[[Stop], object] | None,
+    ) -> None:
+        """Set a breakpoint by line, whose condition the agent decides if it is a text."""
+
+        def placed(request: Breakpoint) -> None:
+            if one.request is not request and one.request is not None:
+                return  # another has taken its place
+            was = one.is_verified
+            self._note(one, request)
+            if isinstance(when, str) and not one.is_verified and line in self._lines(patterns):
+                # The class has the line, and the agent cannot decide the condition there.
+                request.cancel()
+                self._place_line(one, patterns, line, functions, functions.when)
+            if one.is_verified != was:
+                self._session.conversation.event(
+                    "breakpoint", reason="changed", breakpoint=self.shown(one)
+                )
+
+        one.request = request = self._session.vm.breakpoint(
+            patterns,
+            line=line,
+            when=when,
+            hits=functions.hits.counted,
+            do=functions.do,
+            placed=placed,
+        )
+        self._note(one, request)
+        if one.is_verified:
+            return
+        lines = self._lines(patterns)
+        if isinstance(when, str) and line in lines:
+            request.cancel()
+            self._place_line(one, patterns, line, functions, functions.when)
+            return
+        one.message = self._why_not(lines, line)
+
+    def _lines(self, patterns: Sequence[str]) -> set[int]:
+        """The lines with code of the loaded classes of a source."""
         vm = self._session.vm
         if vm.held:
-            return "no class of this source is loaded yet"
+            return set()
         classes = [one for one in vm.classes("\n".join(patterns)) if not one.is_array]
-        if not classes:
-            return "no class of this source is loaded yet"
-        lines = {entry.line_number for cls in classes for one in cls.methods for entry in one.lines}
+        lines: set[int] = set()
+        for cls in classes:
+            try:
+                lines.update(e.line_number for method in cls.methods for e in method.lines)
+            except Error as error:
+                log.debug("the lines of %s are unknown: %s", cls.name, error)
+        return lines
+
+    def _why_not(self, lines: set[int], line: int) -> str:
         if not lines:
-            return f"{classes[0].name} was compiled without line numbers (javac -g:none)"
+            return "no class of this source is loaded yet, or they have no line numbers"
         near = sorted(sorted(lines, key=lambda number: abs(number - line))[:4])
         numbers = ", ".join(str(self._session.to_client(one)) for one in near)
         return printable(
@@ -248,6 +340,10 @@ class BreakpointRequests:
                 one.message = request.pending_reason or "no class of that name is loaded yet"
 
         return create
+
+
+def _outermost(cls: Class) -> str:
+    return cls.name.partition("$")[0]
 
 
 def _numbered(wanted: Sequence[tuple[Hashable, Create]]) -> list[tuple[Hashable, Create]]:

@@ -177,7 +177,7 @@ class Conversation:
                 raise RequestFailed(f"there is no request {printable(command, 80)!r}{near}")
             body = answer(Arguments(command, message.get("arguments")))
         except RequestCancelled:
-            return {"success": False, "message": _CANCELLED}
+            return {"success": False, "message": _CANCELLED, "body": {}}
         except (Error, LookupError, ValueError, TypeError, ArithmeticError, OSError) as error:
             if not isinstance(error, Error):
                 log.debug("%s failed", command, exc_info=error)

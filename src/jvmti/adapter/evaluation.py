@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from jvmti.adapter.variables import VariableRequests
     from jvmti.model.threads.frames import Frame
 
+_KINDS = {
+    "variable": "variable",
+    "field": "field",
+    "method": "method",
+    "class": "class",
+    "package": "module",
+    "keyword": "keyword",
+}
+"""The protocol's words for what a name stands for."""
 _WITHIN = 5000
 """Milliseconds that an expression may take, unless the configuration says otherwise."""
 
@@ -127,6 +136,32 @@ class EvaluateRequests:
         if found.value is None:
             shown["type"] = found.type
         return shown
+
+    @answers("completions")
+    def completions(self, given: Arguments) -> dict[str, Any]:
+        """The names that may stand where the cursor is."""
+        from jvmti.expressions.completion import completions
+
+        text = given.text("text")
+        column = given.number("column") - self._session.first_column
+        if not given.has("frameId") and not self._session.halted.all():
+            return {"targets": []}
+        halted, reference = self._frame(given)
+
+        def read() -> list[dict[str, Any]]:
+            return [
+                {
+                    "label": one.label,
+                    "text": one.text,
+                    "detail": one.type,
+                    "type": _KINDS.get(one.kind, "text"),
+                    "start": one.start + self._session.first_column,
+                    "length": max(min(column, len(text)) - one.start, 0),
+                }
+                for one in completions(reference.frame(), text, column)
+            ]
+
+        return {"targets": self._session.run(halted, read)}
 
     @answers("setExpression")
     def set_expression(self, given: Arguments) -> dict[str, Any]:

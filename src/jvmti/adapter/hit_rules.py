@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.adapter.agent_conditions import agent_text
 from jvmti.adapter.arguments import Arguments, RequestFailed
 from jvmti.adapter.conversation import explained
 from jvmti.adapter.shown_values import text_of
@@ -100,6 +101,11 @@ class RuleFunctions:
     def when(self) -> Callable[[Stop], object] | None:
         """The condition; ``None`` if there is none."""
         return self._holds if self._rule.condition else None
+
+    @property
+    def agent_condition(self) -> str | None:
+        """The condition in words of the agent's; ``None`` if it cannot decide it."""
+        return agent_text(self._rule.condition) if self._rule.condition else None
 
     def _holds(self, stop: Stop) -> bool:
         try:

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import jvmti
 from jvmti.adapter.arguments import Arguments, RequestFailed
+from jvmti.adapter.exceptions import FILTERS
 from jvmti.adapter.requests import answers
 from jvmti.interface.errors import Error
 from jvmti.target.options import AgentOptions
@@ -39,6 +40,19 @@ CAPABILITIES: dict[str, Any] = {
     "supportsSetVariable": True,
     "supportsSetExpression": True,
     "supportsLoadedSourcesRequest": True,
+    "supportsModulesRequest": True,
+    "supportsExceptionInfoRequest": True,
+    "supportsExceptionFilterOptions": True,
+    "exceptionBreakpointFilters": FILTERS,
+    "supportsDataBreakpoints": True,
+    "supportsDisassembleRequest": True,
+    "supportsInstructionBreakpoints": True,
+    "supportsRestartFrame": True,
+    "supportsStepInTargetsRequest": True,
+    "supportsCompletionsRequest": True,
+    "completionTriggerCharacters": ["."],
+    "supportsClipboardContext": True,
+    "supportsSingleThreadExecutionRequests": True,
     "supportsTerminateRequest": True,
     "supportTerminateDebuggee": True,
     "supportsDelayedStackTraceLoading": True,
@@ -164,6 +178,10 @@ class LaunchRequests:
             startMethod="launch" if self._is_launched else "attach",
         )
         session.conversation.event("initialized")
+
+    @answers("cancel")
+    def cancel(self, given: Arguments) -> None:
+        """The request that was meant has been cancelled as this one arrived."""
 
     @answers("configurationDone")
     def configuration_done(self, given: Arguments) -> None:

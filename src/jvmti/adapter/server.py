@@ -8,11 +8,16 @@ from typing import BinaryIO
 from jvmti.adapter.breakpoints import BreakpointRequests
 from jvmti.adapter.code_addresses import CodeAddresses
 from jvmti.adapter.conversation import Conversation
+from jvmti.adapter.data_breakpoints import DataBreakpointRequests
 from jvmti.adapter.debug_session import DebugSession
+from jvmti.adapter.disassembly import DisassemblyRequests
 from jvmti.adapter.evaluation import EvaluateRequests, Evaluation
+from jvmti.adapter.exceptions import ExceptionRequests
 from jvmti.adapter.framing import Framing
 from jvmti.adapter.launching import LaunchRequests
+from jvmti.adapter.leaving_frames import LeavingRequests
 from jvmti.adapter.memory import ArrayMemory
+from jvmti.adapter.modules import ModuleRequests
 from jvmti.adapter.requests import answers_of
 from jvmti.adapter.source_places import SourcePlaces
 from jvmti.adapter.stacks import StackRequests
@@ -39,13 +44,20 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
     addresses = CodeAddresses()
     variables = VariableRequests(session, evaluation, memory)
     launching = LaunchRequests(session, token)
+    breakpoints = BreakpointRequests(session, evaluation, sources)
+    running = RunRequests(session)
     subjects = [
         launching,
-        BreakpointRequests(session, evaluation, sources),
+        breakpoints,
+        ExceptionRequests(session, breakpoints),
+        DataBreakpointRequests(session, breakpoints, variables),
+        DisassemblyRequests(session, breakpoints, addresses),
         ThreadRequests(session),
         StackRequests(session, sources, variables, addresses),
         variables,
-        RunRequests(session),
+        running,
+        LeavingRequests(session, evaluation, running),
+        ModuleRequests(session),
         EvaluateRequests(session, evaluation, variables),
         sources,
         memory,

@@ -30,9 +30,9 @@ class Shown(NamedTuple):
 
     body: dict[str, Any]
     """Its description, as the protocol has it."""
-    source: Source | None
+    source: Source
     """Its text."""
-    cls: Class | None
+    cls: Class
     """A class in it."""
 
 
@@ -151,7 +151,6 @@ class SourcePlaces:
         path = inner.text("path", "")
         if number or not path:
             found = self.numbered(number).source
-            assert found is not None
             return {"content": found.text, "mimeType": "text/x-java"}
         try:
             return {"content": Path(path).read_text("utf-8", "replace")}

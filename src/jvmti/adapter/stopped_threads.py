@@ -12,14 +12,13 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti.adapter.arguments import RequestFailed
 from jvmti.adapter.conversation import Conversation, RequestCancelled
 from jvmti.adapter.references import References
-from jvmti.debug.stepping import Steps
-from jvmti.debug.stops import Stop
+from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ class HaltedThreads:
         self._threads: dict[int, HaltedThread] = {}
         self._lock = threading.Lock()
         self._closed = False
-        self._steps: dict[int, Steps] = {}
+        self._steps: dict[int, Sequence[StopRequest]] = {}
 
     def add(self, halted: HaltedThread) -> bool:
         """Note a thread; false if none may stop any more."""
@@ -245,10 +244,10 @@ class HaltedThreads:
 
     # ---- steps -----------------------------------------------------------------------------
 
-    def stepping(self, number: int, steps: Steps) -> None:
-        """Note the step that a thread makes next."""
+    def stepping(self, number: int, requests: Sequence[StopRequest]) -> None:
+        """Note the requests for the next stop of a thread: the first to stop it ends all."""
         with self._lock:
-            self._steps[number] = steps
+            self._steps[number] = requests
 
     def end_step(self, number: int) -> None:
         """A thread has stopped, or is to do something else: it steps no more."""
@@ -258,11 +257,12 @@ class HaltedThreads:
             _cancel(steps)
 
 
-def _cancel(steps: Steps) -> None:
-    try:
-        steps.cancel()
-    except Error as error:
-        log.debug("%r ends with its thread: %s", steps, error)
+def _cancel(requests: Sequence[StopRequest]) -> None:
+    for one in requests:
+        try:
+            one.cancel()
+        except Error as error:
+            log.debug("%r ends with its thread: %s", one, error)
 
 
 __all__ = ["HaltedThread", "HaltedThreads", "PausedThread", "StoppedThread"]

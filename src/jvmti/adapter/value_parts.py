@@ -83,6 +83,10 @@ class Parts:
         """
         raise RequestFailed(f"{name} cannot be changed here")
 
+    def field(self, name: str) -> tuple[str, str] | None:
+        """The class and the name of the field that a part is; ``None`` if it is none."""
+        return None
+
     def _below(self, name: str) -> str | None:
         return None if self.path is None else f"{self.path}{name}"
 
@@ -160,6 +164,11 @@ class FieldParts(Parts):
         """See `Parts.write`."""
         self._item[name] = value
 
+    def field(self, name: str) -> tuple[str, str] | None:
+        """See `Parts.field`."""
+        place = self._keys.get(name)
+        return None if place is None else (place.owner, place.name)
+
 
 def _static(vm: VM, cls: Any) -> Part:
     return Part("static", None, parts=StaticParts(vm, cls), is_static=True, is_final=True)
@@ -194,6 +203,11 @@ class StaticParts(Parts):
         """See `Parts.write`."""
         place = layout_of(self._cls).find(name, static=True)
         write_field(self._cls, self._cls, place, value)
+
+    def field(self, name: str) -> tuple[str, str] | None:
+        """See `Parts.field`."""
+        place = layout_of(self._cls).find(name, static=True)
+        return place.owner, place.name
 
 
 class ArrayParts(Parts):

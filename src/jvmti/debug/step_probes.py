@@ -178,9 +178,7 @@ def called_from(vm: VM, frame: Frame) -> list[Method]:
         if (one.name, one.signature) == (frame.method.name, frame.method.signature)
     ]
     found: dict[Method, None] = {}
-    for opcode, member in _calls_on_line(its[0], frame.line) if its else ():
-        if member.class_name.replace("/", ".").startswith(HELPER):
-            continue  # a call of the probes'
+    for opcode, member in calls_on_line(its[0], frame.line) if its else ():
         owners = list(vm.classes(exactly(member.class_name.replace("/", "."))))
         if opcode in ("invokevirtual", "invokeinterface"):
             below = [one for owner in owners for one in owner.subclasses()]
@@ -194,7 +192,8 @@ def called_from(vm: VM, frame: Frame) -> list[Method]:
     return list(found)
 
 
-def _calls_on_line(method: Method, line: int | None) -> Iterator[tuple[str, Any]]:
+def calls_on_line(method: Method, line: int | None) -> Iterator[tuple[str, Any]]:
+    """The calls in a line of a method: the instruction, and the constant that names the callee."""
     entries = sorted(method.lines, key=lambda entry: entry.start_location)
     starts = [one.start_location for one in entries]
     pool = method.declaring_class.constant_pool
@@ -210,7 +209,8 @@ def _calls_on_line(method: Method, line: int | None) -> Iterator[tuple[str, Any]
             continue
         constant = pool[one.constant]
         if constant.kind in ("Methodref", "InterfaceMethodref"):
-            yield one.name, constant.value
+            if not constant.value.class_name.replace("/", ".").startswith(HELPER):
+                yield one.name, constant.value
 
 
 def _declared(cls: Class, name: str, descriptor: str) -> list[Method]:
@@ -229,4 +229,4 @@ def _declared(cls: Class, name: str, descriptor: str) -> list[Method]:
     return []
 
 
-__all__ = ["StepProbes", "called_from"]
+__all__ = ["StepProbes", "called_from", "calls_on_line"]

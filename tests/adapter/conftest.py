@@ -1,0 +1,58 @@
+"""Sessions with the program `Debugged`: launched, or attached to while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import compiler
+from adapter.client import SOURCE, Client
+
+if TYPE_CHECKING:
+    from jvms import Jvm
+    from programs import JavaPrograms
+
+Begin = Callable[..., Client]
+
+
+@pytest.fixture
+def command(jvm: Jvm) -> list[str]:
+    """The command that runs the program."""
+    classes = compiler.classes("Debugged")
+    return [str(jvm.java), *jvm.args, "-cp", str(classes), "Debugged"]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """A client whose adapter ends with the test."""
+    made = Client()
+    yield made
+    made.close()
+
+
+@pytest.fixture(params=["launched", "late"])
+def way(request: pytest.FixtureRequest) -> str:
+    """How a session begins."""
+    return str(request.param)
+
+
+@pytest.fixture
+def begin(
+    way: str, command: list[str], java_program: JavaPrograms, client: Client
+) -> Callable[..., Client]:
+    """Begin a session with the program: it is launched, or attached to while it runs."""
+
+    sources = [str(SOURCE.parent)]
+
+    def begun(*lines: int | dict[str, Any]) -> Client:
+        if way == "launched":
+            client.launch(*lines, command=command, sourcePaths=sources)
+        else:
+            program = java_program("Debugged")
+            program.expect("ready")
+            client.attach(program.pid, *lines, sourcePaths=sources)
+        return client
+
+    return begun

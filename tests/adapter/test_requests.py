@@ -1,0 +1,210 @@
+"""Requests beyond breakpoints by line: exceptions, fields, bytecode, expressions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adapter.client import Client, Failed, line
+
+if TYPE_CHECKING:
+    from adapter.conftest import Begin
+
+
+def test_a_thrown_exception_stops_its_thread(begin: Begin, way: str) -> None:
+    """It is shown with its class, its message and where it was made."""
+    client = begin()
+    condition = "java.lang.IllegalState*"
+    options = [
+        {"filterId": "caught", "condition": condition},
+        {"filterId": "uncaught", "condition": condition},
+    ]
+    body = client.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
+    assert [one["verified"] for one in body["breakpoints"]] == [True, True]
+    thread = client.stopped("exception")
+    info = client.ask("exceptionInfo", threadId=thread)
+    assert info["exceptionId"] == "java.lang.IllegalStateException"
+    assert info["description"].startswith("order ")
+    assert "Debugged.fail" in info["details"]["stackTrace"]
+    assert client.top(thread)["line"] == line("THROW")
+    scopes = client.ask("scopes", frameId=client.top(thread)["id"])["scopes"]
+    assert [one["name"] for one in scopes] == ["Stop", "Locals", "Static"]
+    body = client.ask("setExceptionBreakpoints", filters=["uncaught"])
+    if way == "late":
+        assert "ask for both kinds" in body["breakpoints"][0]["message"]
+    with pytest.raises(Failed, match="caught and uncaught"):
+        client.ask("setExceptionBreakpoints", filters=["all"])
+    client.disconnect()
+
+
+def test_a_write_of_a_field_stops_its_thread(begin: Begin, way: str) -> None:
+    """The client asks for the field by the variable, and gets to know the new value."""
+    client = begin(line("FIRST"))
+    thread = client.stopped()
+    static = client.scope(client.top(thread)["id"], "Static")
+    info = client.ask("dataBreakpointInfo", variablesReference=static, name="total")
+    assert info["dataId"] == "Debugged.total"
+    local = client.scope(client.top(thread)["id"])
+    info_of_local = client.ask("dataBreakpointInfo", variablesReference=local, name="this")
+    assert info_of_local["dataId"] is None
+    client.breakpoints()
+    wanted = [{"dataId": "Debugged.total", "accessType": "write"}]
+    body = client.ask("setDataBreakpoints", breakpoints=wanted)
+    assert body["breakpoints"][0]["verified"], body
+    client.ask("continue", threadId=thread)
+    stop = client.event("stopped")
+    assert stop["reason"] == "data breakpoint"
+    assert stop["text"].startswith("Debugged.total becomes ")
+    # Of a late agent, the call that runs already has no probe.
+    places = ("TOTAL",) if way == "launched" else ("TOTAL", "CAUGHT", "DEEP")
+    assert client.top(thread)["line"] in [line(one) for one in places]
+    client.disconnect()
+
+
+def test_conditions_stop_only_the_threads_for_which_they_hold(begin: Begin) -> None:
+    """Those that the agent decides, and those that call methods."""
+    client = begin()
+    client.breakpoints(
+        {"line": line("GROSS"), "condition": "net >= 500 && count != 6"},
+        {"line": line("NESTED"), "condition": 'String.valueOf(n).endsWith("7")'},
+    )
+    numbers = []
+    for _ in range(4):
+        thread = client.stopped("breakpoint")
+        local = client.locals(thread)
+        if "net" in local:
+            numbers.append(int(local["count"]["value"]))
+            assert numbers[-1] >= 5
+            assert numbers[-1] != 6
+        else:
+            assert local["n"]["value"].endswith("7")
+        client.ask("continue", threadId=thread)
+    assert len(numbers) >= 2
+    client.disconnect()
+
+
+def test_expressions_are_evaluated_in_the_frame_of_a_stopped_thread(begin: Begin) -> None:
+    """Calls run on the thread; a hover calls nothing; what throws is an error."""
+    client = begin(line("GROSS"))
+    thread = client.stopped()
+    count = int(client.evaluate(thread, "count")["result"])
+    assert client.evaluate(thread, "square(count) + lines.size()")["result"] == str(
+        count * count + 250
+    )
+    assert client.evaluate(thread, "note.length() > 3 ? 'y' : 'n'")["result"] == "'y'"
+    made = client.evaluate(thread, "prices", context="hover")
+    assert made["indexedVariables"] == 2
+    with pytest.raises(Failed):
+        client.evaluate(thread, "lines.size()", context="hover")
+    with pytest.raises(Failed, match="IndexOutOfBounds"):
+        client.evaluate(thread, "lines.get(999)")
+    with pytest.raises(Failed):
+        client.evaluate(thread, "1 +")
+    frame = client.top(thread)["id"]
+    changed = client.ask("setExpression", expression="weights[1]", value="count + 7", frameId=frame)
+    assert changed["value"] == str(count + 7)
+    assert client.evaluate(thread, "weights[1]", format={"hex": True})["result"] == hex(count + 7)
+    targets = client.ask("completions", text="this.wei", column=9, frameId=frame)["targets"]
+    assert ("weights", 6) in [(one["text"], one["start"]) for one in targets]
+    client.disconnect()
+
+
+def test_a_step_goes_into_the_chosen_call(begin: Begin) -> None:
+    """A line has several calls; the client chooses the outermost."""
+    client = begin(line("BOTH"))
+    thread = client.stopped()
+    targets = client.ask("stepInTargets", frameId=client.top(thread)["id"])["targets"]
+    assert [one["label"] for one in targets] == ["Debugged.square(int)", "Debugged.sum(int, int)"]
+    client.breakpoints()
+    client.go("stepIn", thread, targetId=targets[1]["id"])
+    assert client.top(thread)["line"] == line("SUM")
+    client.disconnect()
+
+
+def test_bytecode_is_shown_and_stops_threads(client: Client, command: list[str]) -> None:
+    """Instructions have addresses, can be stepped, and stop threads."""
+    client.launch(line("GROSS"), command=command)
+    thread = client.stopped()
+    pointer = client.top(thread)["instructionPointerReference"]
+    shown = client.ask(
+        "disassemble", memoryReference=pointer, instructionOffset=-50, instructionCount=80
+    )["instructions"]
+    assert len(shown) == 80
+    here = next(number for number, one in enumerate(shown) if one["address"] == pointer)
+    assert here == 50
+    assert shown[here]["instruction"].startswith("iload")
+    assert shown[here]["line"] == line("GROSS")
+    client.go("next", thread, granularity="instruction")
+    assert client.top(thread)["instructionPointerReference"] == shown[here + 1]["address"]
+    client.breakpoints()
+    wanted = [{"instructionReference": shown[here + 3]["address"]}]
+    body = client.ask("setInstructionBreakpoints", breakpoints=wanted)
+    assert body["breakpoints"][0]["verified"]
+    client.ask("continue", threadId=thread)
+    client.stopped("instruction breakpoint")
+    assert client.top(thread)["instructionPointerReference"] == shown[here + 3]["address"]
+    assert client.ask("modules")["totalModules"] > 1
+    client.disconnect()
+
+
+def test_a_frame_is_restarted_and_left_early(client: Client, command: list[str]) -> None:
+    """The call is made again; and a result of our own goes to the caller."""
+    client.launch(line("RETURN"), command=command)
+    thread = client.stopped("breakpoint")
+    client.ask("restartFrame", frameId=client.top(thread)["id"])
+    client.stopped("restart")
+    assert client.top(thread)["line"] == line("NET")
+    client.ask("returnEarly", frameId=client.top(thread)["id"], value="number + 4000")
+    client.stopped("step")
+    assert client.top(thread)["name"] == "Debugged.work()"
+    client.go("next", thread)
+    assert client.locals(thread)["first"]["value"] == str(
+        int(client.evaluate(thread, "number")["result"]) + 4000
+    )
+    with pytest.raises(Failed, match="topmost"):
+        client.ask("restartFrame", frameId=client.frames(thread)[1]["id"])
+    client.disconnect()
+
+
+def test_code_without_source_is_shown_as_bytecode_that_stops_threads(
+    client: Client, command: list[str]
+) -> None:
+    """The program's own source is not found, so the client shows and uses the disassembly."""
+    client.initialize()
+    client.ask("launch", command=command)
+    client.event("initialized")
+    name = {"name": "Debugged.price"}
+    body = client.ask("setFunctionBreakpoints", breakpoints=[name])
+    assert not body["breakpoints"][0]["verified"]
+    client.ask("configurationDone")
+    assert client.event("breakpoint")["breakpoint"]["verified"]
+    thread = client.stopped("function breakpoint")
+    top = client.top(thread)
+    source = top["source"]
+    text = client.ask("source", sourceReference=source["sourceReference"], source=source)
+    lines = text["content"].splitlines()
+    assert "bipush" in lines[top["line"] - 1] or "iload" in lines[top["line"] - 1]
+    wanted = [{"line": top["line"] + 2}]
+    body = client.ask("setBreakpoints", source=source, breakpoints=wanted)
+    assert body["breakpoints"][0]["verified"], body
+    client.ask("continue", threadId=thread)
+    client.stopped("breakpoint")
+    assert client.top(thread)["line"] == body["breakpoints"][0]["line"]
+    assert source["name"] in [one["name"] for one in client.ask("loadedSources")["sources"]]
+    client.disconnect()
+
+
+def test_a_request_is_cancelled_while_it_runs(client: Client, command: list[str]) -> None:
+    """It is answered at once, and the session goes on."""
+    client.launch(line("GROSS"), command=command, evaluateTimeout=20000)
+    thread = client.stopped()
+    frame = client.top(thread)["id"]
+    running = client.post("evaluate", {"expression": "pause(4)", "frameId": frame})
+    client.post("cancel", {"requestId": running})
+    response = client.response(timeout=3.5)
+    assert not response["success"]
+    assert response["message"] == "cancelled"
+    assert client.response()["success"]
+    assert client.evaluate(thread, "1 + 1")["result"] == "2"
+    client.disconnect()
