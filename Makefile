@@ -33,7 +33,7 @@ PIP := -m pip --disable-pip-version-check
 # Python compiles what is imported, which of these packages is little.
 INSTALL := $(PIP) install --quiet --no-compile
 
-.PHONY: help demo test test-all quick check checked format tidy docs wheels wheel-test wheel-venv sanitize bench install java clean distclean
+.PHONY: help demo test test-all quick check checked format tidy docs vscode wheels wheel-test wheel-venv sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
 help:
@@ -44,7 +44,7 @@ demo: install $(VENV)/.demo
 	$(BIN)/python examples/demo.py $(ARGS)
 
 ## test        install what the tests need and run them all
-test: install java $(VENV)/.spark
+test: install java $(VENV)/.spark $(VENV)/.editors
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 ## test-all    the same with every test on every JVM where it may show anything of its own
@@ -79,6 +79,10 @@ tidy: install $(VENV)/.tidy
 ## docs        the documentation as a site, into build/site; a broken link is an error
 docs: install $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs --quiet build --strict
+
+## vscode      the extension for VS Code, into build/vscode
+vscode: $(VENV)/.editors
+	$(BIN)/python scripts/vscode_extension.py
 
 ## wheels      release wheels for x86-64 and aarch64, glibc and musl, checked
 wheels: $(VENV)-release/.tools
@@ -163,6 +167,12 @@ $(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group docs
+	@touch $@
+
+# An older Node.js cannot run what packs the extension.
+$(VENV)/.editors: pyproject.toml | $(VENV)/bin/python
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' 2>/dev/null && npm --version >/dev/null || \
+	    $(BIN)/python $(INSTALL) --group editors
 	@touch $@
 
 $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python

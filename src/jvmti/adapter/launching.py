@@ -103,9 +103,10 @@ class LaunchRequests:
                 raise RequestFailed(f"attach: {name} is {text[:40]!r}, not the number of a process")
             target = int(text)
         else:
-            target = given.text("name", given.text("mainClass", ""))
+            # Editors send the label of a configuration as its name.
+            target = given.text("mainClass", "") or given.text("name", "")
             if not target:
-                raise RequestFailed("attach: pid is missing, or name, a part of the main class")
+                raise RequestFailed("attach: pid is missing, or mainClass, a part of its name")
         timeout = given.number("timeout", 10_000) / 1000
         self._begin(jvmti.attach(target, timeout=timeout))
 
