@@ -111,6 +111,11 @@ public class Judged extends Above implements Greets {
         return ++number;
     }
 
+    static long sleeping(long milliseconds) throws InterruptedException {
+        Thread.sleep(milliseconds);
+        return milliseconds;
+    }
+
     static int count() {
         return ++counter;
     }

@@ -92,7 +92,7 @@ class Running:
         if not self._may_call:
             conversation = self.vm._session.conversation
             if conversation is not None and conversation.channel.late:
-                self.vm._session.check_answers(conversation.channel, "the expression", _GRACE)
+                self.vm._session.check_answers(conversation, "the expression", _GRACE)
             cls = self.vm.bootstrap_class("java/lang/Integer")
             method = self.jni.get_static_method_id(cls, "signum", "(I)I")
             self.jni.call_static_int_method(cls, method, [0])

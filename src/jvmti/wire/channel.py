@@ -119,6 +119,8 @@ class Channel:
         self.socket = connected
         self.late: dict[int, str] = {}
         """Calls whose replies are still to come: what they were, by sequence number."""
+        self._late_in: dict[int, int] = {}
+        """The conversations that these belong to."""
         self.messages = 0
         self.bytes = 0
         self.broken: str | None = None
@@ -198,6 +200,7 @@ class Channel:
                     return self._arrived.pop(sequence)
         except CallTimeout:
             self.late[sequence] = name
+            self._late_in[sequence] = conversation
             if walk is None:
                 raise CallTimeout(f"{name}()", timeout) from None
             self._abandon(sequence)
@@ -205,6 +208,7 @@ class Channel:
         except (KeyboardInterrupt, SystemExit):
             if self._arrived.pop(sequence, None) is None:
                 self.late[sequence] = name
+                self._late_in[sequence] = conversation
                 if walk is not None:
                     self._abandon(sequence)
             raise
@@ -226,6 +230,7 @@ class Channel:
             self._arrived[got] = frame
         else:
             self.late.pop(got, None)
+            self._late_in.pop(got, None)
 
     def wait_for(self, kind: Kind, timeout: float | None) -> Frame:
         """Wait for a frame of a kind that the agent sends on its own.
@@ -290,6 +295,14 @@ class Channel:
             self.socket.send(frame)
         except OSError as error:
             raise self._lost(error) from None
+
+    def late_in(self, conversation: int) -> list[str]:
+        """The late calls of a conversation; until they return, it has no thread to serve it.
+
+        A conversation within such a call, about an event that it ran into, is another.
+        """
+        late = self._late_in
+        return [name for at, name in self.late.items() if late.get(at) == conversation]
 
     def settle(self, grace: float) -> bool:
         """Wait a moment for late replies; false when one is still missing."""

@@ -572,23 +572,25 @@ class Session:
                     self.give_back(conversation)
                     raise StopOver(f"{request.name}(): the thread has resumed from this stop")
                 if conversation.channel.late:
-                    self.check_answers(conversation.channel, f"{request.name}()", _GRACE)
+                    self.check_answers(conversation, f"{request.name}()", _GRACE)
                 return self._request(conversation.channel, conversation, request)
         if conversation is not None:
             if conversation.channel.late:
-                self.check_answers(conversation.channel, f"{request.name}()", _PATIENCE)
+                self.check_answers(conversation, f"{request.name}()", _PATIENCE)
             return self._request(conversation.channel, conversation, request)
         with self.control_locked(request.timeout):
             return self._request(self.control, None, request)
 
-    def check_answers(self, channel: Channel, name: str, grace: float) -> None:
+    def check_answers(self, conversation: Conversation, name: str, grace: float) -> None:
         """Refuse a request to a stopped thread that still runs a call which overran its limit.
 
         Raises:
             CallTimeout: it does; the request would wait for the end of that call.
         """
-        if not channel.settle(grace):
-            busy = ", ".join(f"{one}()" for one in channel.late.values())
+        channel = conversation.channel
+        late = channel.late_in(conversation.number)
+        if late and not channel.settle(grace) and (late := channel.late_in(conversation.number)):
+            busy = ", ".join(f"{one}()" for one in late)
             why = f"the stopped thread still runs {busy}, and answers when that has returned"
             raise CallTimeout(name, None, why, outcome="has not begun")
 
