@@ -22,7 +22,8 @@ from events.seen import Code
 from events.test_exceptions import of_class
 from jvmti.target.agent_library import library_for_executable
 
-COMMANDS = ("calculate 7", "descend 3", "nested 4", "fail oops", "write", "read", "returned aLong")
+# "read" is left out: the JDK calls 100,000 methods for its answer.
+COMMANDS = ("calculate 7", "descend 3", "nested 4", "fail oops", "write", "returned aLong")
 
 CONTROLLER = """
 import sys, jvmti
