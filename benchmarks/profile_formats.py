@@ -116,8 +116,8 @@ def read(jvm: jvms.Jvm, folder: Path, megabytes: float) -> None:
             run([jvm.home / "bin" / "jfr", "print", "--json", path], out)
 
     def converted() -> None:
-        command = [jvm.java, "-jar", jar, "jfrconv", "--alloc", path, folder / "out.collapsed"]
-        run(command)
+        out = folder / "out.collapsed"
+        run([jvm.java, "-cp", jar, "one.convert.Main", "--alloc", "-o", "collapsed", path, out])
 
     def run(command: list[object], out: object = subprocess.DEVNULL) -> None:
         subprocess.run(

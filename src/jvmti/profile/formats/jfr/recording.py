@@ -1,8 +1,7 @@
 """Recordings of the JDK's Flight Recorder: chunks, and their events as columns.
 
 A file is a row of chunks, each with events, the types of these, and the constants that they refer
-to.  An event begins with its size, so finding the events is a chain; all else is done for all
-events of a type at once.
+to.  What is done, is done for all events of a type at once.
 """
 
 from __future__ import annotations
@@ -17,7 +16,8 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.formats.jfr.constants import Constants
-from jvmti.profile.formats.jfr.types import NUMBERS, read_types
+from jvmti.profile.formats.jfr.event_chain import event_places
+from jvmti.profile.formats.jfr.types import NUMBERS, Type, read_types, types_place
 from jvmti.profile.formats.jfr.varints import read_at, read_one
 
 __all__ = ["Chunk", "chunks"]
@@ -35,7 +35,7 @@ class Chunk:
         ended: when it ended.
     """
 
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: memoryview, known: dict[bytes, dict[int, Type]]) -> None:
         (
             magic,
             major,
@@ -63,8 +63,18 @@ class Chunk:
             raise ValueError("the clock of a chunk does not run")
         self._data = data[: self.size]
         self.ended = self.began + duration
+        # A second more, because the clocks differ.
+        self._last_tick = (
+            self._first_tick + (duration // 1000 * self._ticks_a_second) // 1_000_000
+        ) + self._ticks_a_second
         self._checkpoint = checkpoint
-        self.types = read_types(self._data, metadata)
+        # Those of most chunks are equal, and reading them takes long.
+        at = types_place(self._data, metadata)
+        size, _ = read_one(self._data, metadata)
+        text = bytes(self._data[at : metadata + size])
+        if text not in known:
+            known[text] = read_types(self._data, at)
+        self.types = known[text]
 
     @cached_property
     def constants(self) -> Constants:
@@ -76,28 +86,20 @@ class Chunk:
     @cached_property
     def _events(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
         """The type of each event, and the place of its content."""
-        data = self._data
-        at, end = _HEADER.size, self.size
-        types: list[int] = []
-        places: list[int] = []
-        add_type, add_place = types.append, places.append
-        while at < end:
-            size = data[at]
-            place = at + 1
-            if size >= 0x80:
-                size, place = read_one(data, at)
-            if size <= 0:
-                raise ValueError("an event has no size")
-            kind = data[place]
-            place += 1
-            if kind >= 0x80:
-                kind, place = read_one(data, place - 1)
-            add_type(kind)
-            add_place(place)
-            at += size
-        if at > end:
-            raise ValueError("an event is longer than its chunk")
-        return numpy.array(types, numpy.int64), numpy.array(places, numpy.int64)
+        timed = [
+            of.id for of in self.types.values() if of.fields and of.fields[0].name == "startTime"
+        ]
+        types = numpy.array(timed, numpy.int64)
+        places = event_places(self._data, _HEADER.size, self.size, types, self._last_tick)
+        data = numpy.frombuffer(self._data, numpy.uint8)
+        # Past the size, whose last byte is below 128, is the type.
+        behind = places + 1
+        rows = numpy.flatnonzero(data[places] >= 0x80)
+        while len(rows):
+            more = data[behind[rows]] >= 0x80
+            behind[rows] += 1
+            rows = rows[more]
+        return read_at(data, behind)
 
     def events(self, name: str) -> dict[str, NDArray[numpy.int64]] | None:
         """The events of a type as columns, for its fields that are numbers; ``None`` if none.
@@ -164,9 +166,10 @@ def chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
     with open(path, "rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     at = 0
+    known: dict[bytes, dict[int, Type]] = {}
     while at < len(data):
         if len(data) - at < _HEADER.size:
             raise ValueError("it is cut off: a chunk has no header")
-        chunk = Chunk(data[at:])
+        chunk = Chunk(data[at:], known)
         yield chunk
         at += chunk.size

@@ -70,6 +70,7 @@ _FRAMES = {
     "C++": FrameKind.VM,
 }
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+_TABLE = 1 << 20
 _PERIOD = 20_000_000
 """JFR's default, in nanoseconds."""
 _NOTES = {
@@ -272,10 +273,11 @@ class _ChunkStacks:
         row = self._rows(ids)
         kind = numpy.full(len(ids), -1, numpy.int64)
         if types is not None:
-            classes, which = numpy.unique(types, return_inverse=True)
+            classes, which = _distinct(types)
             kind = numpy.array([self._type(one) for one in classes.tolist()], numpy.int64)[which]
-        pairs, stack = numpy.unique(numpy.stack([row, kind]), axis=1, return_inverse=True)
-        rows, kinds = pairs
+        different = int(kind.max(initial=-1)) + 2
+        pairs, stack = _distinct((row + 1) * different + kind + 1)
+        rows, kinds = pairs // different - 1, pairs % different - 1
         depth = numpy.where(rows >= 0, self._depth[rows], 0) if len(self._depth) else rows * 0
         has_type = (kinds >= 0).astype(numpy.int64)
         offsets = numpy.concatenate([[0], numpy.cumsum(depth + has_type)])
@@ -285,7 +287,7 @@ class _ChunkStacks:
         if len(inner):
             target = numpy.repeat(offsets[:-1] + has_type, depth) + inner
             frames[target] = self._frame[numpy.repeat(self._begin[rows], depth) + inner]
-        return stack.ravel(), Stacks(offsets, frames)
+        return stack, Stacks(offsets, frames)
 
     def _type(self, number: int) -> int:
         """The row of the frame for a class; -1 for none."""
@@ -324,7 +326,7 @@ def _method(constants: Constants, number: int) -> tuple[str, str, str]:
 
 def _threads(constants: Constants, ids: Column) -> tuple[Threads, Column]:
     """The threads of these numbers, and the row of each."""
-    found, rows = numpy.unique(ids, return_inverse=True)
+    found, rows = _distinct(ids)
 
     def get(number: int, name: str) -> object:
         return constants.get("java.lang.Thread", number, name)
@@ -337,5 +339,19 @@ def _threads(constants: Constants, ids: Column) -> tuple[Threads, Column]:
             [str(constants.get("java.lang.Thread", one, "group", "name") or "") for one in numbers],
             [bool(get(one, "virtual")) for one in numbers],
         ),
-        rows.astype(numpy.int64),
+        rows,
     )
+
+
+def _distinct(numbers: Column) -> tuple[Column, Column]:
+    """The distinct numbers in ascending order, and the place of each among them.
+
+    Most numbers of a recording are small, so that a table finds them without a sort.
+    """
+    if not len(numbers) or numbers.min() < 0 or numbers.max() > max(4 * len(numbers), _TABLE):
+        found, rows = numpy.unique(numbers, return_inverse=True)
+        return found, rows.astype(numpy.int64)
+    there = numpy.zeros(int(numbers.max()) + 1, numpy.bool_)
+    there[numbers] = True
+    places = numpy.cumsum(there) - 1
+    return numpy.flatnonzero(there), places[numbers]

@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.profile.formats.jfr.varints import read_one
 
-__all__ = ["Field", "Type", "read_text", "read_types"]
+__all__ = ["Field", "Type", "read_text", "read_types", "types_place"]
 
 NUMBERS = frozenset({"boolean", "byte", "char", "short", "int", "long"})
 """Types that are written as one number, or one byte, which has the same form below 128."""
@@ -63,12 +63,12 @@ def read_text(data: memoryview, at: int) -> tuple[str | int | None, int]:
     raise ValueError(f"a text has the unknown encoding {encoding}")
 
 
-def read_types(data: memoryview, at: int) -> dict[int, Type]:
-    """The types of a chunk, by their numbers.
+def types_place(data: memoryview, at: int) -> int:
+    """The place of the declarations of types in the event that has them.
 
     Args:
         data: the file.
-        at: the place of the event that declares them.
+        at: the place of the event.
 
     Raises:
         ValueError: it is no such event.
@@ -80,6 +80,20 @@ def read_types(data: memoryview, at: int) -> dict[int, Type]:
         raise ValueError("the types are not where the chunk says")
     for _ in range(3):  # its time, duration and number
         _, at = read_one(data, at)
+    return at
+
+
+def read_types(data: memoryview, at: int) -> dict[int, Type]:
+    """The types of a chunk, by their numbers.
+
+    Args:
+        data: the file.
+        at: the place of their declarations, as `types_place` has it.
+
+    Raises:
+        ValueError: a text has no known form, or the types are nested too deep.
+        IndexError: they end after the data.
+    """
     count, at = read_one(data, at)
     texts = []
     for _ in range(min(count, len(data))):
