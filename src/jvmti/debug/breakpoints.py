@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti.debug import conditions
@@ -21,6 +21,7 @@ from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
+    from jvmti.env.structures import LocalVariableEntry
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
@@ -56,7 +57,8 @@ class Breakpoint(StopRequest):
         do: Callable[[Stop], object] | None,
         placed: Callable[[Breakpoint], object] | None = None,
     ) -> None:
-        text = when if isinstance(when, str) else None
+        # A function may have a part that the agent decides first, as `jvmti.expressions.condition`.
+        text = when if isinstance(when, str) else getattr(when, "in_agent", None)
         self._placed = placed
         super().__init__(
             vm,
@@ -84,6 +86,8 @@ class Breakpoint(StopRequest):
         self._placing = threading.RLock()
         self._exact: Method | None = method
         if emulated:
+            if text is not None and self._when is not None and not self._fits_probes(method):
+                self._text = None  # the function decides all of it
             self._begin_with_probes(method)
             return
         if method is not None:
@@ -137,6 +141,39 @@ class Breakpoint(StopRequest):
             self._keep(lambda: self._wait_for(names[0]))
         else:
             self._keep(lambda: self._place_probes([method.declaring_class], strict=True))
+
+    def _fits_probes(self, method: Method | None) -> bool:
+        """Whether probes can decide the part of the condition that is meant for the agent.
+
+        A probe that does not know a variable would find no place; so only where all places are
+        known now.
+        """
+        text = self._text
+        assert text is not None
+        env = self._vm.env_with("can_access_local_variables")
+        try:
+            if method is not None:
+                places = [(method, location_of(method, self.line, self._location))]
+            else:
+                assert self._named is not None
+                if is_pattern(self._named[0]):
+                    return False
+                found = self._vm.classes.named(self._named[0])
+                places = [place for cls in found for place in self._places_in(cls)]
+            tree = conditions.parse(text)
+            for one, at in places:
+                table = env.get_local_variable_table(one)
+                if self._has_inexact_float(table):
+                    return False
+                conditions.compiled(text, tree, table, at)
+        except (Error, LookupError, ValueError):
+            return False
+        return bool(places)
+
+    def _has_inexact_float(self, table: Sequence[LocalVariableEntry]) -> bool:
+        """Whether a ``float`` is compared with a number for which Java and the agent differ."""
+        floats = {one.name for one in table if one.signature == "F"}
+        return bool(floats & getattr(self._when, "not_for_float", frozenset()))
 
     def _place_probes(self, classes: list[Class], strict: bool) -> None:
         probes = self._probes
@@ -314,10 +351,17 @@ class Breakpoint(StopRequest):
             table = env.get_local_variable_table(method)
         except AbsentInformation:
             table = []
-        # javac -g:none leaves an empty table out; other compilers do not.
-        return conditions.compiled(
-            self._text, self._tree, table, at, unnamed=() if table else parameters(method)
-        )
+        if self._has_inexact_float(table):
+            return conditions.NONE
+        try:
+            # javac -g:none leaves an empty table out; other compilers do not.
+            return conditions.compiled(
+                self._text, self._tree, table, at, unnamed=() if table else parameters(method)
+            )
+        except conditions.ConditionError:
+            if self._when is None:
+                raise
+            return conditions.NONE  # the function decides all of it
 
     def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
         with self._placing:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from jvmti.expressions.completion import Completion, completions
     from jvmti.expressions.errors import ExpressionError
     from jvmti.expressions.evaluation import Evaluated, assign, evaluate, evaluated
+    from jvmti.expressions.stop_conditions import JavaCondition, condition
 else:
     __getattr__, __dir__ = reexports(
         __name__,
@@ -23,8 +24,10 @@ else:
             "Completion": "jvmti.expressions.completion",
             "Evaluated": "jvmti.expressions.evaluation",
             "ExpressionError": "jvmti.expressions.errors",
+            "JavaCondition": "jvmti.expressions.stop_conditions",
             "assign": "jvmti.expressions.evaluation",
             "completions": "jvmti.expressions.completion",
+            "condition": "jvmti.expressions.stop_conditions",
             "evaluate": "jvmti.expressions.evaluation",
             "evaluated": "jvmti.expressions.evaluation",
         },
@@ -34,8 +37,10 @@ __all__ = [
     "Completion",
     "Evaluated",
     "ExpressionError",
+    "JavaCondition",
     "assign",
     "completions",
+    "condition",
     "evaluate",
     "evaluated",
 ]

@@ -1,0 +1,125 @@
+"""Java conditions of breakpoints: what the agent can decide never comes to Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import jvmti
+from jvmti.errors import ExpressionError
+from jvmti.expressions import JavaCondition, condition
+from model import stopping
+from model.stopping import LINE, SOON, method
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+
+@pytest.mark.parametrize(
+    ("text", "in_agent", "remaining"),
+    [
+        ("n > 1000", "n > 1000", None),
+        ("1000L <= n", "1000 <= n", None),
+        ("n == -1", "n == -1", None),
+        ("n == 0x10", "n == 16", None),
+        ("c == 'x'", "c == 120", None),
+        ("d < 1.5", "d < 1.5", None),
+        ("d < -0.1f", "d < -0.10000000149011612", None),
+        ("flag", "flag", None),
+        ("!flag", "(not flag)", None),
+        ("flag == true", "flag == True", None),
+        ("o != null", "o != None", None),
+        ('name.equals("Host")', "name == 'Host'", None),
+        ('"it\'s".equals(name)', 'name == "it\'s"', None),
+        ('n > 1 && "a".equals(s)', "n > 1 and s == 'a'", None),
+        ("(n > 1) && (m < 2 || !flag)", "n > 1 and (m < 2 or (not flag))", None),
+        ("n > 1 && order.isOpen()", "n > 1", "order.isOpen()"),
+        ("order.isOpen() && n > 1", "n > 1", "order.isOpen()"),
+        ("this.total > 5 && n > 1 && m > n", "n > 1", "this.total > 5 && m > n"),
+        ("n > 1 || order.isOpen()", None, "n > 1 || order.isOpen()"),
+        ("!(n > 1 && order.isOpen())", None, "!(n > 1 && order.isOpen())"),
+        ('name == "Host"', None, 'name == "Host"'),
+        ("n % 2 == 0", None, "n % 2 == 0"),
+        ("o instanceof String", None, "o instanceof String"),
+        ("true", None, "true"),
+    ],
+)
+def test_the_part_that_the_agent_decides(
+    text: str, in_agent: str | None, remaining: str | None
+) -> None:
+    found = condition(text)
+    assert (found.in_agent, found.remaining) == (in_agent, remaining)
+
+
+def test_a_condition_that_is_not_java_is_refused() -> None:
+    with pytest.raises(ExpressionError):
+        condition("n > ")
+
+
+class Counted(JavaCondition):
+    """Counts how often Python is asked."""
+
+    asked = 0
+
+    def __call__(self, stop: Any) -> bool:
+        self.asked += 1
+        return super().__call__(stop)
+
+
+@pytest.fixture(scope="module", params=["natively", "late"])
+def way(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def program(jvm: Jvm, way: str, shared_java_program: JavaPrograms) -> JavaProgram:
+    return stopping.start(shared_java_program, jvm, late=way == "late")
+
+
+@pytest.fixture(scope="module")
+def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
+    with stopping.attached(program) as attached:
+        yield attached
+
+
+@pytest.mark.parametrize(
+    ("text", "hits", "asked"),
+    [
+        ("n == 7", [7], 1),
+        ('n > 3 && name.equals("x8")', [8], 1),
+        ("n > 90 && twice / 2 % 5 == 0", [95], 9),
+        ("n >= 98 && name.endsWith(String.valueOf(n))", [98, 99], 2),
+        ("name.length() == 2 && n > 1000", [], 0),
+        ("twice == 2 * n && n < 2", [0, 1], 2),
+        ("n == 5 ? true : n == 6", [5, 6], 100),
+    ],
+)
+def test_false_conditions_that_the_agent_decides_do_not_come_to_python(
+    vm: jvmti.VM, program: JavaProgram, way: str, text: str, hits: list[int], asked: int
+) -> None:
+    when = Counted(text)
+    seen = []
+    with method(vm, "add").breakpoint(
+        line=LINE["sum"], when=when, do=lambda stop: seen.append(stop.locals["n"])
+    ):
+        assert program.ask("start t add 100") == "started"
+        program.ask("join t", timeout=SOON)
+    assert seen == hits
+    assert when.asked == asked
+    assert when.problem is None
+
+
+def test_a_condition_that_fails_stops_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:
+    when = condition("n == 3 && nowhere > 1")
+    with method(vm, "add").breakpoint(line=LINE["sum"], when=when) as stops:
+        program.ask("start t add 5")
+        stop = stops.next(SOON)
+        assert stop is not None
+        assert stop.locals["n"] in (0, 3)
+    program.ask("join t", timeout=SOON)
+    assert when.problem is not None
+    assert "'nowhere'" in when.problem
