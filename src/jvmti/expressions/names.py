@@ -137,7 +137,14 @@ class Names:
 
     def _near(self, name: str) -> str:
         """Similar names for an error about an unknown one."""
-        known = [one.name for one in self._running.locals.variables]
+        variables = self._running.locals.variables
+        unnamed = [f"slot{one.slot} ({one.type})" for one in variables if one.name is None]
+        if unnamed:
+            return (
+                "; the class was compiled without names of variables (javac -g keeps them), its "
+                f"parameters are {', '.join(unnamed)}"
+            )
+        known = [one.name for one in variables]
         for level in self._scope.levels():
             known += [one.name for one in layout_of(level.cls).places]
         return suggestion(name, known)
