@@ -44,7 +44,17 @@ FENCED = re.compile(r"^```.*?^```", re.M | re.S)
 IN_A_FENCE = re.compile(r"^(?:\$ )?((?:export |eval |JAVA_TOOL_OPTIONS=|jvmti ).*)$", re.M)
 IN_A_SENTENCE = re.compile(r"`(jvmti [a-z][^`]*)`")
 
-TARGETS = ("MyServer", "4711", "Server", "Workload", "SparkSubmit", "Till", "Booth", "Report")
+TARGETS = (
+    "MyServer",
+    "4711",
+    "Server",
+    "Workload",
+    "SparkSubmit",
+    "Till",
+    "Booth",
+    "Report",
+    "Querying",
+)
 """What the documentation calls programs that run."""
 SHOWN_ELSEWHERE = {"jvmti channel": "the name of threads of the agent, no command"}
 """Text that looks like a command line and is none."""

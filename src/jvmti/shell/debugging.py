@@ -241,6 +241,8 @@ class Debugging:
         """Where a thread has stopped, why, and the lines of source around."""
         entry = self.entry_of(stop)
         head = f'"{printable(stop.thread.name)}" at {printable(str(frame))}'
+        if frame.depth:
+            return self._with_source(head, frame)
         why = [] if entry is None else [str(entry)]
         if stop.exception is not None:
             thrown = f"{stop.exception.cls.name}: {stop.exception.message or 'no message'}"
@@ -257,7 +259,9 @@ class Debugging:
             why.append("about to return")
         if entry is not None and entry.complaint:
             why.append(f"its condition failed: {entry.complaint}")
-        text = ", ".join([head, *why])
+        return self._with_source(", ".join([head, *why]), frame)
+
+    def _with_source(self, text: str, frame: Frame) -> str:
         source = self.source_around(frame)
         return text if source is None else f"{text}\n{source}"
 
