@@ -69,8 +69,8 @@ def test_the_transcript_of_a_session_on_a_database_is_what_happens(
                 got += capsys.readouterr().out
             want = re.sub(r"^Out\[\d+\]: ", "", shown, flags=re.M)
             want = re.sub(r"\s*…\s*", "...", want)
-            numbers = (NUMBER.sub("0", HASH.sub("@0", text)) for text in (want, got))
-            same = doctest.OutputChecker().check_output(*numbers, LIKE)
+            one, other = (NUMBER.sub("0", HASH.sub("@0", text)) for text in (want, got))
+            same = doctest.OutputChecker().check_output(one, other, LIKE)
             assert same, f"In [{number + 1}]: {line}\nexpected\n{shown}\ngot\n{got}"
         debugging(vm, names).close()
     assert program.expect(re.compile(r".*insert into orders0.*"))
