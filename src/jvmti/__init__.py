@@ -159,7 +159,17 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
     return progress(what)
 
 
-display.set_renderers(_html, _progress)
+def _follow(thing: Any) -> None:
+    from jvmti.report.profiles import follow
+    from jvmti.report.progress import in_notebook
+
+    if in_notebook():
+        follow(thing, _html)
+    else:
+        print(repr(thing))
+
+
+display.set_renderers(_html, _progress, _follow)
 
 
 if not TYPE_CHECKING:

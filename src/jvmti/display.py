@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
-__all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "progress"]
+__all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "follow", "progress"]
 
 Item = TypeVar("Item")
 
@@ -27,22 +27,33 @@ def _silent(what: str) -> AbstractContextManager[Report]:
     return nullcontext(lambda *numbers: None)
 
 
+def _print(thing: object) -> None:
+    print(repr(thing))
+
+
 _html: Callable[[object], str | None] = _text_only
+_follow: Callable[[Any], None] = _print
 _progress: Callable[[str], AbstractContextManager[Report]] = _silent
 
 
 def set_renderers(
     html: Callable[[object], str | None],
     progress: Callable[[str], AbstractContextManager[Report]],
+    follow: Callable[[Any], None],
 ) -> None:
     """Set the functions that render from now on."""
-    global _html, _progress
-    _html, _progress = html, progress
+    global _html, _progress, _follow
+    _html, _progress, _follow = html, progress, follow
 
 
 def html(thing: object) -> str | None:
     """The HTML of an object for a notebook; ``None`` leaves its text."""
     return _html(thing)
+
+
+def follow(thing: object) -> None:
+    """Show in a notebook something that changes, again and again while it does; else print it."""
+    _follow(thing)
 
 
 def progress(what: str) -> AbstractContextManager[Report]:

@@ -49,6 +49,7 @@ def main() -> None:
     seen["far"] = error_of(SparkExecutor("7", "far.example:41", None).attach)
     seen["no session"] = error_of(lambda: jvmti.attach_spark(gateway))
     seen["jobs"], seen["traced"] = traced_jobs(spark)
+    seen["profiled"] = profiled_job(spark)
     spark.stop()
     seen["stopped"] = error_of(lambda: jvmti.spark_executors(spark))
     seen["driver of a stopped session"] = look(jvmti.attach_spark(spark, timeout=60))
@@ -81,6 +82,29 @@ def traced_jobs(spark: Any) -> tuple[list[list[Any]], dict[str, int]]:
         calls = {name: len(trace.read(5)) for name, trace in traces.items()}
     jobs.append(job(spark))
     return jobs, calls
+
+
+def profiled_job(spark: Any) -> dict[str, Any]:
+    """The processor time of each JVM during a job, from one profile of all of them."""
+    with contextlib.ExitStack() as stack:
+        vms = {one.id: one.attach(timeout=60) for one in jvmti.spark_executors(spark)}
+        vms["driver"] = jvmti.attach_spark(spark, timeout=60)
+        profiles = [
+            stack.enter_context(stack.enter_context(vm).profile("cpu", interval=0.002))
+            for vm in vms.values()
+        ]
+        for _ in range(3):
+            job(spark)
+        for one in profiles:
+            one.stop()
+    merged = profiles[0].merge(*profiles[1:], processes=list(vms))
+    return {
+        "processes": merged.by("process").weights,
+        "weight": merged.weight,
+        "each": [one.weight for one in profiles],
+        "spark": merged.share("org.apache.spark.*"),
+        "limits": sorted({one.process for one in merged.limits}),
+    }
 
 
 def job(spark: Any) -> list[Any]:

@@ -78,7 +78,7 @@ def test_spark_starts_with_the_agent_where_its_options_say_so(seen: dict[str, An
 
 
 def test_the_documented_examples_print_what_there_is(seen: dict[str, Any]) -> None:
-    assert seen["examples"] == 3
+    assert seen["examples"] == 4
     assert re.search(r"^dag-scheduler-event-loop (WAITING|RUNNABLE)$", seen["printed"], re.M)
     assert "Histogram of 3 classes" in seen["printed"]
     assert len(re.findall(r"^\d tasks run, \d+ MB in the heap$", seen["printed"], re.M)) == 2
@@ -104,6 +104,14 @@ def test_a_job_finds_the_same_with_probes_in_its_jvms(seen: dict[str, Any]) -> N
     assert before == during == after
     assert set(seen["traced"]) == {"driver", "0", "1"}
     assert all(calls > 20 for calls in seen["traced"].values()), seen["traced"]
+
+
+def test_driver_and_executors_are_one_profile(seen: dict[str, Any]) -> None:
+    found = seen["profiled"]
+    assert set(found["processes"]) == {"driver", "0", "1"} == set(found["limits"])
+    assert all(weight > 0 for weight in found["processes"].values())
+    assert sum(found["processes"].values()) == found["weight"] == sum(found["each"])
+    assert found["spark"] > 0.1
 
 
 def test_the_driver_of_a_stopped_session_is_still_there(seen: dict[str, Any]) -> None:

@@ -226,13 +226,37 @@ public class Profiled {
     /** Turns of each part, some longer than others; the processor time of each, in its order. */
     static String mixed(double seconds) throws Exception {
         var beans = java.lang.management.ManagementFactory.getThreadMXBean();
+        return mixed(seconds, beans::getCurrentThreadCpuTime);
+    }
+
+    /** The same in a virtual thread, whose processor time the VM does not know: time that passed. */
+    static String virtual(double seconds) throws Exception {
+        String[] found = {"?"};
+        Runnable work =
+                () -> {
+                    try {
+                        found[0] = mixed(seconds, System::nanoTime);
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                };
+        Thread thread =
+                (Thread)
+                        Thread.class
+                                .getMethod("startVirtualThread", Runnable.class)
+                                .invoke(null, work);
+        thread.join();
+        return found[0];
+    }
+
+    static String mixed(double seconds, java.util.function.LongSupplier clock) throws Exception {
         long[] used = new long[WORKS.length];
         long end = System.nanoTime() + (long) (seconds * 1e9);
         while (System.nanoTime() < end) {
             for (int i = 0; i < WORKS.length; i++) {
-                long before = beans.getCurrentThreadCpuTime();
+                long before = clock.getAsLong();
                 run(i, (i + 1) * 1_500_000L);
-                used[i] += beans.getCurrentThreadCpuTime() - before;
+                used[i] += clock.getAsLong() - before;
             }
         }
         StringBuilder said = new StringBuilder();
@@ -276,6 +300,9 @@ public class Profiled {
             switch (words[0]) {
                 case "mixed":
                     System.out.println(mixed(Double.parseDouble(words[1])));
+                    break;
+                case "virtual":
+                    System.out.println(virtual(Double.parseDouble(words[1])));
                     break;
                 case "threads":
                     threads(Integer.parseInt(words[1]));

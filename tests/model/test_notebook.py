@@ -19,6 +19,7 @@ import jvms
 import jvmti
 from jvmti.display import Rows
 from jvmti.stacks.tree import StackTree
+from profiles import made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -273,6 +274,34 @@ with jvmti.progress("counting \\x1b[2J sheep") as report:
     report(0, 10, 10)
 print("counted")
 """
+
+
+def test_a_profile_is_a_table_and_flames() -> None:
+    shown = Rendered(made.shop())
+    assert "com.acme.Order.add" in {row[0] for row in shown.rows}
+    assert "60.0%" in shown.text
+    assert "The engine is timer: the kernel does not allow perf events." in shown.text
+    assert any("com.acme.Server.run" in title for title in shown.titles)
+    assert "0 cpu samples" in Rendered(made.shop().between(100, 200)).text
+
+
+def test_a_profile_that_runs_is_shown_again_and_again(witness: JavaProgram, tmp_path: Path) -> None:
+    cells = [
+        f"import jvmti, time\nvm = jvmti.attach({witness.pid})\nprofile = vm.profile('wall')",
+        "profile",
+        "time.sleep(5)",
+        "profile.stop()\ntime.sleep(3)\nvm.detach()",
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
+    nbformat.write(notebook, tmp_path / "live.ipynb")
+    command = [sys.executable, RUN, tmp_path / "live.ipynb", tmp_path / "run.ipynb"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    run = nbformat.read(tmp_path / "run.ipynb", as_version=4)
+    (output,) = run.cells[1].outputs
+    # First it had next to nothing: this is the last of several.
+    assert "java.lang.Object.wait" in output.data["text/html"]
+    assert "<code>&lt;Profile:" in output.data["text/html"]
 
 
 def test_progress_is_a_bar_on_a_terminal_and_nothing_elsewhere() -> None:

@@ -92,6 +92,20 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     assert set(profile.samples.state.tolist()) == {State.RUNNING}
 
 
+@pytest.mark.since(21)
+def test_shares_in_a_virtual_thread_are_those_that_it_measures(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with vm.profile("cpu", interval=0.001) as profile:
+        known = parsed(program.ask("virtual 2.5", timeout=60))
+    work = profile.with_frame("Profiled.mixed")
+    # It measures the time that passed, of which a busy machine takes some.
+    assert error(work, known) < 3 * noise(known, len(work)) + 6
+    # Its samples are its carrier's.
+    assert profile.limits[0].virtual_threads is False
+    assert all(name.startswith("ForkJoinPool") for name in work.by("thread"))
+
+
 def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.002) as profile:
         program.ask("mixed 1.5")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from jvmti import display
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
@@ -230,7 +231,23 @@ class LiveProfile(Profile):
                 log.debug("a profile is read no longer: %s", error)
                 return
 
+    def now(self) -> Profile:
+        """The samples up to now, as a profile that does not change; this one stays as it is."""
+        if not self._stopped:
+            self._read()
+            self._ended_at = time.time_ns()
+        return Profile(*self._tables())
+
+    def _ipython_display_(self) -> None:
+        display.follow(self)
+
     def _build(self) -> None:
+        tables = self._tables()
+        for name in ("kinds", "stack_weights"):
+            self.__dict__.pop(name, None)
+        super().__init__(*tables)
+
+    def _tables(self) -> tuple[Any, ...]:
         merged = Merged()
         for part in self._parts:
             with self._lock:
@@ -248,12 +265,9 @@ class LiveProfile(Profile):
                 tables = (samples, stacks, frames, threads)
             if len(self._parts) > 1:
                 merged.add(*tables, [limits], labels)
-        for name in ("kinds", "stack_weights"):
-            self.__dict__.pop(name, None)
         if len(self._parts) > 1:
-            super().__init__(*merged.tables())
-        else:
-            super().__init__(*tables, [limits], labels)
+            return merged.tables()
+        return (*tables, [limits], labels)
 
     def where(self, rows: Any) -> Profile:
         """The profile of some samples; it shares the other tables, as they are now.

@@ -44,7 +44,9 @@ from jvmti.model.threads.locals import Locals
 from jvmti.model.threads.locks import Deadlock
 from jvmti.model.values.conversion import supertypes
 from jvmti.model.vm import VM
+from jvmti.profile.profile import Profile
 from jvmti.report.flames import flames
+from jvmti.report.profiles import profile_view
 from jvmti.report.traced import call_table, hit_table, probe_view, use_table
 from jvmti.sources.source import Source, last_line
 from jvmti.stacks.tree import StackTree
@@ -179,6 +181,11 @@ def _(circle: Deadlock) -> list[Content]:
 @view.register
 def _(tree: StackTree) -> list[Content]:
     return flames(tree)
+
+
+@view.register
+def _(profile: Profile) -> list[Content]:
+    return profile_view(profile)
 
 
 def _deadlock(circle: Deadlock) -> list[Content]:
