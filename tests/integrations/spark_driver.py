@@ -89,7 +89,7 @@ def profiled_job(spark: Any) -> dict[str, Any]:
     with contextlib.ExitStack() as stack:
         vms = {one.id: one.attach(timeout=60) for one in jvmti.spark_executors(spark)}
         vms["driver"] = jvmti.attach_spark(spark, timeout=60)
-        profiles = [
+        profiles: list[Any] = [
             stack.enter_context(stack.enter_context(vm).profile("cpu", interval=0.002))
             for vm in vms.values()
         ]

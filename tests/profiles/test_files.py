@@ -7,13 +7,17 @@ import json
 import random
 import shutil
 import subprocess
+import tarfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy
 import pyarrow.parquet
 import pytest
 
+import jvms
 import jvmti
 from jvmti.profile import Frames, Kind, Limits, NotAProfile, Profile, Samples, Stacks, Threads
 from jvmti.profile.files import SUFFIXES
@@ -157,6 +161,39 @@ def test_speedscope_gets_a_profile_for_each_thread(tmp_path: Path):
     ]
     assert first["weights"] == [40_000_000, 20_000_000]
     assert first["endValue"] == sum(first["weights"])
+
+
+@pytest.fixture(scope="session")
+def speedscopes_schema() -> Any:
+    """The schema of speedscope's own package."""
+    package = "speedscope@1.25.0"
+    folder = jvms.ROOT / "build" / "npm"
+    archive = folder / "speedscope-1.25.0.tgz"
+    if not archive.exists():
+        if shutil.which("npm") is None:
+            pytest.skip("there is no npm to fetch speedscope with")
+        folder.mkdir(parents=True, exist_ok=True)
+        done = subprocess.run(
+            ["npm", "pack", "--silent", package], cwd=folder, capture_output=True, check=False
+        )
+        if done.returncode:
+            pytest.skip("speedscope cannot be fetched here")
+    with tarfile.open(archive) as files:
+        schema = files.extractfile("package/dist/release/file-format-schema.json")
+        assert schema is not None
+        return json.load(schema)
+
+
+@pytest.mark.parametrize("make", [made.shop, several, lambda: made.large(2000, 50)])
+def test_speedscopes_own_schema_takes_it(
+    make: Callable[[], Profile], speedscopes_schema: Any, tmp_path: Path
+):
+    data = json.loads(saved(make(), tmp_path / "p.speedscope.json").read_text())
+    jsonschema.validate(data, speedscopes_schema)
+    # It refuses what is none.
+    del data["profiles"][0]["weights"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, speedscopes_schema)
 
 
 @pytest.mark.parametrize("suffix", [".json", ".json.gz"])
