@@ -15,7 +15,7 @@ import jvmti
 from jvms import Jvm
 from jvmti.debug.conditions import ConditionError
 from jvmti.debug.stops import Stop, StopRequest
-from jvmti.interface.errors import NotAvailable, OpaqueFrame, UnmodifiableClass
+from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver, UnmodifiableClass
 from model import stopping
 from model.stopping import LINE, SOON
 from programs import JavaProgram, JavaPrograms
@@ -80,6 +80,43 @@ def test_a_method_returns_early_what_the_controller_says(
         assert stop.locals["n"] == -1
         stop.frame.return_(value)
     assert changed.read_line(SOON).partition("|")[0] == shown
+
+
+def test_variables_are_brought_when_somebody_looks_at_them(
+    changed_vm: jvmti.VM, changed: JavaProgram
+) -> None:
+    with changed_vm.breakpoint("Changed$Shop", "pieces") as stops:
+        changed.send("pieces 4")
+        stop = taken(stops)
+        held = changed_vm.stats.agent.objects  # type: ignore[union-attr]
+        seen: list[Any] = []
+        # Another Python thread asks on a thread of its own in the JVM.
+        reader = threading.Thread(
+            target=lambda: seen.append(changed_vm.threads[stop.thread.name].frames[0].locals["n"])
+        )
+        reader.start()
+        reader.join(SOON)
+        assert seen == [4]
+        assert stop.locals["n"] == 4
+        assert changed_vm.stats.agent.objects > held  # type: ignore[union-attr]
+        stop.locals["n"] = 6
+        assert stop.locals["n"] == 6
+    assert changed.read_line(SOON).partition("|")[0] == "6"
+
+
+def test_variables_that_nobody_looked_at_go_with_the_stop(
+    changed_vm: jvmti.VM, changed: JavaProgram
+) -> None:
+    with changed_vm.breakpoint("Changed$Shop", "pieces") as stops:
+        changed.send("pieces 4")
+        left = taken(stops).probed
+        assert left is not None
+        changed.send("pieces 5")
+        stop = taken(stops)
+        with pytest.raises(StopOver, match="has resumed"):
+            left.get(1)
+        assert stop.locals["n"] == 5
+    assert [changed.read_line(SOON).partition("|")[0] for _ in range(2)] == ["4", "5"]
 
 
 def test_a_value_of_another_type_is_refused_and_nothing_changes(

@@ -61,6 +61,7 @@ _AT_END = -2
 
 _HEAD, _PLACE, _VALUE = HEAD.struct, PLACE.struct, VALUE.struct
 _EXCEPTION, _FIELD, _CLASS = EXCEPTION.struct, FIELD.struct, CLASS.struct
+_PROBE = PROBE.struct
 
 
 class BreakpointTable:
@@ -291,8 +292,7 @@ class BreakpointTable:
         self, owner: StopRequest | None, thread: Thread, method: int, location: int, data: bytes
     ) -> None:
         wrap = self._vm._session.wrap
-        values_handle, number, site, depth = PROBE.struct.unpack_from(data)
-        values: Any = wrap(values_handle)
+        values_handle, waiting, number, site, depth = _PROBE.unpack_from(data)
         found: Any = wrap(method)
         probes = None if owner is None else owner._probes
         if owner is None or probes is None or probes.number != number:
@@ -300,7 +300,8 @@ class BreakpointTable:
         if not owner._is_place(found):
             return
         place = probes.place(site)
-        about = owner._about_probe(values, place.probe)
+        values: Any = wrap(values_handle) if values_handle else waiting
+        about = {} if values is waiting else owner._about_probe(values, place.probe)
         # Above the place where an exception is made are its constructors, the last with the probe.
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame

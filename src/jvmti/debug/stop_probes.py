@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.instrumentation.probes import Operand, Probe, Step
-from jvmti.interface.errors import Error, ProtocolError, UnmodifiableClass
+from jvmti.interface.errors import Error, ProtocolError, StopOver, UnmodifiableClass
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
@@ -213,15 +213,33 @@ class StopProbes(ProbeSet):
 class ProbedFrame:
     """The frame of a thread that has stopped at a probe: its variables, and how to leave it.
 
+    Args:
+        vm: the VM.
+        place: the contents of the array.
+        values: the array, or the number to ask the agent for it with, at the first use.
+
     Attributes:
         place: the contents of the array.
-        values: the array.
     """
 
     def __init__(self, vm: VM, place: ProbedPlace, values: Any) -> None:
         self.place = place
-        self.values = values
+        self._values = values
         self._vm = vm
+
+    @property
+    def values(self) -> Any:
+        """The array.
+
+        Raises:
+            StopOver: the thread has resumed.
+        """
+        if type(self._values) is int:
+            found = self._vm._agent.get_stopped_values(self._values)
+            if found is None:
+                raise StopOver("the thread has resumed from its stop, so its variables are gone")
+            self._values = found
+        return self._values
 
     def variable(self, slot: int) -> ProbedVariable | None:
         """The variable in a slot; ``None`` where none has a value."""

@@ -22,9 +22,17 @@ EXCEPTION = Record(
 )
 FIELD = Record("StopField", object="uint64_t")
 CLASS = Record("StopClass", klass="uint64_t")
-PROBE = Record("StopProbe", values="uint64_t", probes="uint32_t", site="uint32_t", depth="int32_t")
-"""Of a stop at a probe, behind the place: the array with the variables, the set of probes, the
-site, whose shape says what the array has, and how many frames are above that of the place."""
+PROBE = Record(
+    "StopProbe",
+    values="uint64_t",
+    waiting="uint32_t",
+    probes="uint32_t",
+    site="uint32_t",
+    depth="int32_t",
+)
+"""Of a stop at a probe, behind the place: the array with the variables, or 0 and the number to ask
+for it with; the set of probes, the site, whose shape says what the array has, and how many frames
+are above that of the place."""
 
 
 @shared("jint")

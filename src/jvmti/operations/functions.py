@@ -844,6 +844,17 @@ class Operations(Calling):
         """
         ...
 
+    @operation(129)
+    def get_stopped_values(self, number: Int) -> ObjectArray | None:
+        """The array with the variables of a thread that has stopped at a probe.
+
+        ``None`` if no thread of the session waits under the number, or memory is short.
+
+        Args:
+            number: the number that came with the stop.
+        """
+        ...
+
     @operation(97, runs_java=True)
     def place_probes(self, number: Int, classes: list[Class]) -> None:
         """Put probes into loaded classes.

@@ -4,7 +4,9 @@
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
+#include "agent/handles/agent_references.h"
 #include "agent/handles/class_names.h"
+#include "generated/overrides.h"
 #include "generated/probe_helper.h"
 
 namespace jvmti {
@@ -38,6 +40,54 @@ bool is_caught_by(jvmtiEnv* env, JNIEnv* jni, const StopRequest& stop, jobjectAr
   return matches_any_super(env, jni, LocalRef<jclass>(jni, jni->GetObjectClass(exception)),
                            stop.classes.get());
 }
+
+Mutex waiting_mutex{Guards::kLists};
+uint32_t last_waiting = 0;
+
+// The array of a thread that has stopped, under a number. Most of those who are asked about a
+// breakpoint never look at a variable, and to give the array a handle takes longer than to ask.
+class WaitingValues : NoCopy {
+ public:
+  WaitingValues(JNIEnv* jni, const Session& session, jobjectArray values)
+      : jni_(jni), session_(session), values_(hold(jni, values)) {
+    Locked locked(waiting_mutex);
+    number_ = ++last_waiting == 0 ? ++last_waiting : last_waiting;
+    next_ = first;
+    first = this;
+  }
+  ~WaitingValues() {
+    {
+      Locked locked(waiting_mutex);
+      WaitingValues** at = &first;
+      while (*at != this) at = &(*at)->next_;
+      *at = next_;
+    }
+    let_go(jni_, values_);
+  }
+  uint32_t number() const { return number_; }
+  // A new local reference; null where no thread of the session waits under the number.
+  static jobject find(JNIEnv* jni, const Session& session, uint32_t number) {
+    FrozenReferences frozen(jni);
+    jobject found = nullptr;
+    {
+      Locked locked(waiting_mutex);
+      for (WaitingValues* one = first; one != nullptr && found == nullptr; one = one->next_) {
+        if (one->number_ == number && &one->session_ == &session) found = one->values_;
+      }
+    }
+    return found == nullptr ? nullptr : jni->NewLocalRef(found);
+  }
+
+ private:
+  static WaitingValues* first;
+  JNIEnv* jni_;
+  const Session& session_;
+  jobject values_;
+  uint32_t number_ = 0;
+  WaitingValues* next_ = nullptr;
+};
+
+WaitingValues* WaitingValues::first = nullptr;
 
 }  // namespace
 
@@ -120,13 +170,16 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
   uint32_t request = hit.request->number;
   StopRequests::leave(jni, hit.request);
   if (wanted) {
+    std::optional<WaitingValues> waiting;
+    if (event == kBreakpointEvent) waiting.emplace(jni, scope->session(), values);
     Delivery it(*scope, jni, layouts::Opening::kProbeStop, event, -1);
     if (it.ready()) {
       it.number(layouts::StopHead{static_cast<uint32_t>(event), 1});
       it.number(request);
       it.number(layouts::StopPlace{it.handle<kinds::Thread>(thread), it.handle(frame.method),
                                    frame.location});
-      it.number(layouts::StopProbe{it.handle<kinds::Object>(values), number, site, hit.depth});
+      it.number(layouts::StopProbe{waiting ? 0 : it.handle<kinds::Object>(values),
+                                   waiting ? waiting->number() : 0, number, site, hit.depth});
       it.ask();
     }
   }
@@ -134,6 +187,17 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
   delete_local(jni, thread);
   if (wanted && !jni->ExceptionCheck() && leaves(jni, values)) leave_method(jni, values);
 }
+
+namespace operations {
+
+jvmtiError GetStoppedValues(Call& call, const In<jint>& number, jobjectArray* values) {
+  if (call.jni == nullptr) return JVMTI_ERROR_WRONG_PHASE;
+  *values = static_cast<jobjectArray>(
+      WaitingValues::find(call.jni, call.session, static_cast<uint32_t>(number.c())));
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace operations
 
 }  // namespace jvmti
 
