@@ -43,6 +43,7 @@ bool matches(Slice pattern, Slice name) {
     const char* end = nullptr;
     if (wanted == '*') {
       star = ++at;
+      if (star == pattern.end) return true;  // whatever follows
       resume = name.begin;
     } else if (wanted == '[' && in_set(at + 1, pattern.end, c, &end) && end != nullptr) {
       at = end;

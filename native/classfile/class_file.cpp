@@ -11,6 +11,7 @@ constexpr uint8_t kSizes[] = {0, 3, 0, 5, 5, 9, 9, 3, 3, 5, 5, 5, 5, 0, 0, 4, 3,
 
 Status ConstantPool::read(Bytes& bytes) {
   full_ = false;
+  named_count_ = 0;
   added_.clear();
   known_.clear();
   std::memset(last_known_, 0, sizeof last_known_);
@@ -28,9 +29,9 @@ Status ConstantPool::read(Bytes& bytes) {
     offsets[i] = static_cast<uint32_t>(at - start_);
     uint8_t tag = *at;
     if (tag >= sizeof kSizes || kSizes[tag] == 0) return Status::kMalformed;
-    // Without a branch, because half of them are texts.
-    uint32_t length = tag == kUtf8 ? 0xFFFF : 0;
-    uint32_t size = kSizes[tag] + (length & read2(at + 1));
+    // The order of constants can be predicted, mostly; to look each one up is slower.
+    uint32_t size = kSizes[tag];
+    if (tag == kUtf8) size += read2(at + 1);
     if (static_cast<uint64_t>(end - at) < size) return Status::kMalformed;
     at += size;
     if (kSizes[tag] == 9 && ++i < read_) offsets[i] = 0;
@@ -100,6 +101,24 @@ const uint8_t* ConstantPool::at(uint32_t index, uint8_t wanted) const {
 Text ConstantPool::utf8(uint32_t index) const {
   const uint8_t* found = at(index, kUtf8);
   return found == nullptr ? Text() : Text(found + 2, read2(found));
+}
+
+Attribute ConstantPool::find_attribute(uint32_t index) {
+  constexpr const char* kNames[] = {"Code",
+                                    "StackMapTable",
+                                    "LineNumberTable",
+                                    "LocalVariableTable",
+                                    "LocalVariableTypeTable",
+                                    "RuntimeVisibleTypeAnnotations",
+                                    "RuntimeInvisibleTypeAnnotations"};
+  Text name = utf8(index);
+  uint8_t found = 0;
+  for (uint8_t i = 0; found == 0 && i < sizeof kNames / sizeof *kNames; ++i) {
+    if (name == Text(kNames[i])) found = static_cast<uint8_t>(i + 1);
+  }
+  Attribute attribute = static_cast<Attribute>(found);
+  if (named_count_ < kMostNamed) named_[named_count_++] = {index, attribute};
+  return attribute;
 }
 
 Text ConstantPool::class_name(uint32_t index) const {

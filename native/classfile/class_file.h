@@ -177,6 +177,18 @@ enum Constant : uint8_t {
   kPackage = 20
 };
 
+// The attributes that mean something here, by their names.
+enum class Attribute : uint8_t {
+  kOther,
+  kCode,
+  kStackMapTable,
+  kLineNumberTable,
+  kLocalVariableTable,
+  kLocalVariableTypeTable,
+  kVisibleTypeAnnotations,
+  kInvisibleTypeAnnotations
+};
+
 // The constants of a class, and those that are added behind them.
 class ConstantPool {
  public:
@@ -187,6 +199,13 @@ class ConstantPool {
   Text class_name(uint32_t index) const;
   bool member(uint32_t index, Member* found) const;
   Text dynamic_descriptor(uint32_t index) const;
+  // Which attribute has its name there; the same few constants are asked for at every method.
+  Attribute attribute(uint32_t index) {
+    for (uint32_t i = 0; i < named_count_; ++i) {
+      if (named_[i].index == index) return named_[i].attribute;
+    }
+    return find_attribute(index);
+  }
 
   // The number of a constant like that; 0 when there are too many.
   uint16_t add_utf8(Text text);
@@ -212,6 +231,7 @@ class ConstantPool {
     uint16_t index;
   };
   const uint8_t* at(uint32_t index, uint8_t tag) const;
+  Attribute find_attribute(uint32_t index);
   uint16_t next(uint32_t slots = 1);
   static constexpr uint32_t kChains = 1024;
   static uint32_t chain_of(uint64_t key) {
@@ -227,6 +247,13 @@ class ConstantPool {
   uint32_t read_ = 0;   // constants that were read, 0 included
   uint32_t count_ = 0;  // with those that were added
   bool full_ = false;
+  static constexpr uint32_t kMostNamed = 8;
+  struct Named {
+    uint32_t index;
+    Attribute attribute;
+  };
+  Named named_[kMostNamed] = {};
+  uint32_t named_count_ = 0;
   Output added_;
   Vector<Known> known_;
   uint32_t last_known_[kChains] = {};  // of each chain; numbers count from 1

@@ -67,17 +67,16 @@ bool Method::generate() {
   deepest_ = 0;
   ready_ = !is_constructor_;
   pending_ = 0;
-  Frame first;
   FrameReader frames(pool_, frame_table_);
   bool more = false;
   if (tracks_) {
-    if (!first_frame(&first) || !tracker_.begin(Type::object(class_->name, class_->index), first,
-                                                max_locals_, max_stack_)) {
+    if (!first_frame(&first_) || !tracker_.begin(Type::object(class_->name, class_->index), first_,
+                                                 max_locals_, max_stack_)) {
       out_->failed = out_->failed || tracker_.no_memory();
       return false;
     }
     if (frame_table_.at != nullptr) {
-      frames.decode(&first);
+      frames.decode(&first_);
       more = frames.next();
       out_->failed = out_->failed || frames.no_memory();
       if (frames.is_bad()) return false;
@@ -95,7 +94,7 @@ bool Method::generate() {
     uint32_t next = at + length_at(code_, at, size_);
     uint8_t op = code_[at];
     if (more && frames.at == at) {
-      if (!tracker_.enter(first)) return false;
+      if (!tracker_.enter(first_)) return false;
       more = frames.next();
       out_->failed = out_->failed || frames.no_memory();
       if (frames.is_bad() || (more && frames.at <= at)) return false;
@@ -300,16 +299,19 @@ void Method::switch_table(uint32_t at, uint8_t op) {
 
 // Writes the distances of branches; those that have become too long need more bytes next time.
 bool Method::write_distances() {
+  size_t near = 0;
   for (const Fixup& one : fixups_) {
-    out_->set4(start_ + one.where, moves_.target(one.to) - one.from);
+    out_->set4(start_ + one.where, moves_.target(one.to, &near) - one.from);
   }
+  size_t here = near = 0;
   for (uint32_t at : branches_) {
     if (is_wide(at)) continue;
     int64_t to = static_cast<int64_t>(at) + static_cast<int16_t>(read2(code_ + at + 1));
     if (to < 0 || to >= size_ || !is_start(static_cast<uint32_t>(to))) return false;
-    if (moves_.together(at, static_cast<uint32_t>(to))) continue;
-    uint32_t place = moves_.place(at);
-    int64_t distance = static_cast<int64_t>(moves_.target(static_cast<uint32_t>(to))) - place;
+    if (moves_.together(at, static_cast<uint32_t>(to), &here)) continue;
+    uint32_t place = moves_.place(at, &here);
+    int64_t distance =
+        static_cast<int64_t>(moves_.target(static_cast<uint32_t>(to), &near)) - place;
     if (distance >= -32768 && distance <= 32767) {
       out_->set2(start_ + place + 1, static_cast<uint32_t>(distance));
       continue;

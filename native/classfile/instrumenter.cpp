@@ -106,7 +106,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       const uint8_t* attribute = rest.at;
       uint32_t index = rest.u2();
       Bytes contents = rest.part(rest.u4());
-      if (is_changed_here || !(pool_.utf8(index) == Text("Code"))) {
+      if (is_changed_here || pool_.attribute(index) != Attribute::kCode) {
         body_.copy(attribute, static_cast<uint64_t>(rest.at - attribute));
         continue;
       }

@@ -36,6 +36,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   bool needs_parameters = false;
   bool uses_this = false;
   bool uses_locals = false;
+  bool stops = false;
   for (const Probe* probe : probes) {
     wanted_ |= 1u << static_cast<uint32_t>(probe->site);
     // At a call it is of that call.
@@ -50,12 +51,15 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
     if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
       uses_this = true;
     if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals = true;
-    if (probe->outcome == Outcome::kStop) uses_locals = true;
+    stops = stops || probe->outcome == Outcome::kStop;
   }
+  uses_locals = uses_locals || stops;
   if (!read(code)) return Woven::kMalformed;
   is_constructor_ = method.name == Text("<init>");
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
+  lacks_frames_ = stops && has_frames_ && frame_table_.at == nullptr && jumps();
+  result_ = Text();
   initializes_once_ = has_frames_ || !is_constructor_ || initializes_once();
   parameters_.clear();
   if (needs_parameters && (!read_parameters() || !find_dropped()))
@@ -98,19 +102,18 @@ bool Method::read(Bytes code) {
 bool Method::read_attributes(Bytes attributes) {
   line_table_ = variable_table_ = frame_table_ = Bytes();
   for (uint32_t left = attributes.u2(); left > 0; --left) {
-    Text name = pool_.utf8(attributes.u2());
+    Attribute name = pool_.attribute(attributes.u2());
     Bytes contents = attributes.part(attributes.u4());
     if (attributes.bad) return false;
-    if (name == Text("StackMapTable")) frame_table_ = contents;
-    if (name == Text("LineNumberTable") && line_table_.at == nullptr) line_table_ = contents;
-    if (name == Text("LocalVariableTable") && variable_table_.at == nullptr)
+    if (name == Attribute::kStackMapTable) frame_table_ = contents;
+    if (name == Attribute::kLineNumberTable && line_table_.at == nullptr) line_table_ = contents;
+    if (name == Attribute::kLocalVariableTable && variable_table_.at == nullptr)
       variable_table_ = contents;
   }
   // Version 50 may be without, and is then verified as before; a method that needs none tells
   // nothing.
   has_frames_ =
       class_->major >= 51 || (class_->major == 50 && (frame_table_.at != nullptr || !jumps()));
-  lacks_frames_ = has_frames_ && frame_table_.at == nullptr && jumps();
   return true;
 }
 
@@ -173,13 +176,15 @@ bool Method::find_lines() {
   lines_.clear();
   Bytes table = line_table_;
   uint32_t left = table.at == nullptr ? 0 : table.u2();
+  const uint8_t* from = table.take(uint64_t{left} * kLineSize);
+  if (table.bad) return false;
   if (!lines_.reserve(left)) return !(out_->failed = true);
   bool is_sorted = true;
   uint32_t last = 0;
-  for (; left > 0; --left) {
-    uint32_t at = table.u2();
-    uint16_t number = table.u2();
-    if (table.bad || at >= size_) return false;
+  for (; left > 0; --left, from += kLineSize) {
+    uint32_t at = read2(from);
+    uint16_t number = read2(from + 2);
+    if (at >= size_) return false;
     if (!is_start(at)) continue;
     marks_[at] |= kLineStart;
     is_sorted = is_sorted && last <= at;

@@ -48,6 +48,7 @@ class Method {
     std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
     std::memset(puts_, 0, sizeof puts_);
     end_ = 0;
+    frame_table_name_ = 0;
     std::memset(comparisons_, 0, sizeof comparisons_);
     return true;
   }
@@ -63,6 +64,9 @@ class Method {
  private:
   static constexpr uint32_t kNowhere = 0xFFFFFFFF;
   static constexpr uint32_t kNoSlot = 0xFFFFFFFF;
+  // Of an entry in a table of lines, and of variables.
+  static constexpr uint32_t kLineSize = 4;
+  static constexpr uint32_t kVariableSize = 10;
   // Of a byte of code.
   enum Mark : uint8_t {
     kStart = 1,  // of an instruction
@@ -286,7 +290,11 @@ class Method {
   bool local_variables(Bytes table);
   bool line_numbers(Bytes table);
   bool type_annotations(Bytes table);
-  uint32_t mapped(uint32_t at) const;
+  uint32_t mapped(uint32_t at, size_t* near) const;
+  uint32_t mapped(uint32_t at) const {
+    size_t near = 0;
+    return mapped(at, &near);
+  }
 
   ConstantPool& pool_;
   Vector<layouts::InsertedProbe>& inserted_probes_;
@@ -305,6 +313,7 @@ class Method {
   uint32_t size_ = 0;
   uint32_t max_stack_ = 0;
   uint32_t max_locals_ = 0;
+  Text result_;  // the descriptor of what is returned, once it has been looked for
   Bytes handlers_;
   uint32_t handler_count_ = 0;
   Bytes attributes_;
@@ -312,7 +321,7 @@ class Method {
   Bytes variable_table_;
   Bytes frame_table_;
   bool has_frames_ = false;    // a table is needed
-  bool lacks_frames_ = false;  // and missing
+  bool lacks_frames_ = false;  // and missing, where a thread may stop
   bool is_constructor_ = false;
   bool uses_parameters_ = false;  // elsewhere than at the entry
   bool tracks_ = false;
@@ -351,6 +360,7 @@ class Method {
   Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
   uint16_t puts_[6] = {};     // by category: of what puts a value into a record
   uint16_t end_ = 0;
+  uint16_t frame_table_name_ = 0;
   uint16_t comparisons_[7] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
@@ -362,6 +372,7 @@ class Method {
   bool can_leave_ = false;
   Text leave_helper_;
   uint32_t leave_at_ = kNowhere;
+  Frame first_;
   Frame declared_;
   Tracker tracker_;
   Output table_;

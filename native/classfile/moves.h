@@ -9,10 +9,7 @@ namespace jvmti::classfile {
 // only those where the distance changes are noted.
 class Moves {
  public:
-  void clear() {
-    moves_.clear();
-    last_ = 0;
-  }
+  void clear() { moves_.clear(); }
   // In rising order, from 0 on: a jump to `at` goes to `target`, the instruction itself is at
   // `place`. False without memory.
   [[nodiscard]] bool note(uint32_t at, uint32_t target, uint32_t place) {
@@ -22,18 +19,26 @@ class Moves {
     }
     return moves_.push({at, target, place});
   }
-  uint32_t target(uint32_t at) const {
-    const Move& one = found(at);
+  // `near` is where the one before was found, from 0 on; those who ask go through the code from its
+  // beginning to its end, mostly.
+  uint32_t target(uint32_t at, size_t* near) const {
+    const Move& one = found(at, near);
     return at == one.at ? one.target : one.place + (at - one.at);
   }
+  // Of what is behind the code.
+  uint32_t end() const { return moves_[moves_.size() - 1].target; }
   // Whether nothing was put between two instructions.
-  bool together(uint32_t one, uint32_t other) const {
-    const Move& move = found(one);
-    return holds(last_, other) && (other != move.at || move.target == move.place);
+  bool together(uint32_t one, uint32_t other, size_t* near) const {
+    const Move& move = found(one, near);
+    return holds(*near, other) && (other != move.at || move.target == move.place);
+  }
+  uint32_t place(uint32_t at, size_t* near) const {
+    const Move& one = found(at, near);
+    return one.place + (at - one.at);
   }
   uint32_t place(uint32_t at) const {
-    const Move& one = found(at);
-    return one.place + (at - one.at);
+    size_t near = 0;
+    return place(at, &near);
   }
 
   struct Move {
@@ -71,21 +76,19 @@ class Moves {
   bool holds(size_t index, uint32_t at) const {
     return moves_[index].at <= at && (index + 1 == moves_.size() || at < moves_[index + 1].at);
   }
-  // Those who ask go through the code from its beginning to its end, mostly.
-  const Move& found(uint32_t at) const {
-    if (holds(last_, at)) return moves_[last_];
-    if (last_ + 1 < moves_.size() && holds(last_ + 1, at)) return moves_[++last_];
+  const Move& found(uint32_t at, size_t* near) const {
+    if (holds(*near, at)) return moves_[*near];
+    if (*near + 1 < moves_.size() && holds(*near + 1, at)) return moves_[++*near];
     size_t low = 0;
     for (size_t high = moves_.size(); high - low > 1;) {
       size_t middle = (low + high) / 2;
       (moves_[middle].at <= at ? low : high) = middle;
     }
-    last_ = low;
+    *near = low;
     return moves_[low];
   }
 
   Vector<Move> moves_;
-  mutable size_t last_ = 0;
 };
 
 }  // namespace jvmti::classfile

@@ -116,7 +116,8 @@ bool Method::before(uint32_t at, uint8_t op) {
   }
   if (op >= kIreturn && op <= kReturn) {
     if (!is_wanted(Site::kReturn)) return true;
-    place.value_type = Types::result(method_->descriptor);
+    if (result_.size == 0) result_ = Types::result(method_->descriptor);
+    place.value_type = result_;
     return select_all(Site::kReturn) && run_with_value(selected_, place);
   }
   switch (op) {

@@ -5,10 +5,10 @@
 namespace jvmti::classfile {
 
 // Where an instruction is now; a table may name what is not the start of any.
-uint32_t Method::mapped(uint32_t at) const {
-  if (at >= size_) return moves_.target(size_);
+uint32_t Method::mapped(uint32_t at, size_t* near) const {
+  if (at >= size_) return moves_.end();
   while (at > 0 && !is_start(at)) --at;
-  return at == 0 ? 0 : moves_.target(at);
+  return at == 0 ? 0 : moves_.target(at, near);
 }
 
 bool Method::exception_table() {
@@ -25,8 +25,9 @@ bool Method::exception_table() {
     out_->u2(leave_at_);
     out_->u2(pool_.add_class(kLeaving));
   }
+  size_t near = 0;
   for (uint32_t i = 0; i < handler_count_; ++i) {
-    for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));
+    for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2(), &near));
     out_->u2(handlers.u2());
   }
   for (uint32_t i = 0; i < ours; ++i) {
@@ -47,6 +48,7 @@ bool Method::write_frames() {
   frames_.begin(size_);
   FrameReader old(pool_, frame_table_);
   size_t next = 0;
+  size_t near = 0;
   // Once there is one of ours, those behind it are not differences to their neighbours any more.
   bool decodes = !kept_types_.empty() || (!inserted_.empty() && inserted_[0].place < mapped(size_));
   Vector<Type> locals;
@@ -63,7 +65,7 @@ bool Method::write_frames() {
   };
   while (frame_table_.at != nullptr && old.next()) {
     if (old.at >= size_ || !is_start(old.at)) return false;
-    uint32_t at = moves_.target(old.at);
+    uint32_t at = moves_.target(old.at, &near);
     write_inserted(at);
     if (!decodes) {
       frames_.copy(old, at);
@@ -95,13 +97,14 @@ bool Method::write_frames() {
 
 bool Method::line_numbers(Bytes table) {
   uint32_t count = table.u2();
-  const uint8_t* from = table.take(uint64_t{count} * 4);
+  const uint8_t* from = table.take(uint64_t{count} * kLineSize);
   if (table.bad) return false;
   out_->u2(count);
-  uint8_t* to = out_->space(uint64_t{count} * 4);
+  uint8_t* to = out_->space(uint64_t{count} * kLineSize);
   if (to == nullptr) return false;
-  for (uint32_t i = 0; i < count; ++i, from += 4, to += 4) {
-    write2(to, mapped(read2(from)));
+  size_t near = 0;
+  for (uint32_t i = 0; i < count; ++i, from += kLineSize, to += kLineSize) {
+    write2(to, mapped(read2(from), &near));
     std::memcpy(to + 2, from + 2, 2);
   }
   return true;
@@ -110,20 +113,23 @@ bool Method::line_numbers(Bytes table) {
 // Of variables, and of their generic types.
 bool Method::local_variables(Bytes table) {
   uint32_t count = table.u2();
+  const uint8_t* from = table.take(uint64_t{count} * kVariableSize);
+  if (table.bad) return false;
   out_->u2(count);
-  for (uint32_t i = 0; i < count && !table.bad; ++i) {
-    uint32_t start = table.u2();
-    uint32_t end = start + table.u2();
+  uint8_t* to = out_->space(uint64_t{count} * kVariableSize);
+  if (to == nullptr) return false;
+  size_t near_start = 0;
+  size_t near_end = 0;
+  for (uint32_t i = 0; i < count; ++i, from += kVariableSize, to += kVariableSize) {
+    uint32_t start = read2(from);
+    uint32_t end = start + read2(from + 2);
     if (end > size_) return false;
-    const uint8_t* rest = table.take(6);
-    uint8_t* to = out_->space(10);
-    if (rest == nullptr || to == nullptr) return false;
-    uint32_t moved = mapped(start);
+    uint32_t moved = mapped(start, &near_start);
     write2(to, moved);
-    write2(to + 2, mapped(end) - moved);
-    std::memcpy(to + 4, rest, 6);
+    write2(to + 2, mapped(end, &near_end) - moved);
+    std::memcpy(to + 4, from + 4, kVariableSize - 4);
   }
-  return !table.bad;
+  return true;
 }
 
 bool Method::type_annotations(Bytes table) {
@@ -185,9 +191,9 @@ Woven Method::tables() {
   };
   for (; left > 0; --left) {
     uint32_t index = attributes.u2();
-    Text name = pool_.utf8(index);
+    Attribute name = pool_.attribute(index);
     Bytes contents = attributes.part(attributes.u4());
-    if (name == Text("StackMapTable")) {
+    if (name == Attribute::kStackMapTable) {
       if (frames) write_table(index);
       frames = false;
       continue;
@@ -196,12 +202,13 @@ Woven Method::tables() {
     out_->u2(index);
     out_->u4(0);
     bool good = true;
-    if (name == Text("LineNumberTable")) {
+    if (name == Attribute::kLineNumberTable) {
       good = line_numbers(contents);
-    } else if (name == Text("LocalVariableTable") || name == Text("LocalVariableTypeTable")) {
+    } else if (name == Attribute::kLocalVariableTable ||
+               name == Attribute::kLocalVariableTypeTable) {
       good = local_variables(contents);
-    } else if (name == Text("RuntimeVisibleTypeAnnotations") ||
-               name == Text("RuntimeInvisibleTypeAnnotations")) {
+    } else if (name == Attribute::kVisibleTypeAnnotations ||
+               name == Attribute::kInvisibleTypeAnnotations) {
       // The VM does not look at these; what makes no sense is left out.
       if (!type_annotations(contents)) {
         out_->cut(start);
@@ -214,7 +221,10 @@ Woven Method::tables() {
     ++count;
     out_->set4(start + 2, out_->size() - start - 6);
   }
-  if (frames) write_table(pool_.add_utf8("StackMapTable"));
+  if (frames) {
+    if (frame_table_name_ == 0) frame_table_name_ = pool_.add_utf8("StackMapTable");
+    write_table(frame_table_name_);
+  }
   out_->set2(where, count);
   return out_->failed ? Woven::kOutOfMemory : Woven::kChanged;
 }
