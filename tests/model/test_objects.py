@@ -249,7 +249,7 @@ def test_misspelt_and_misused_methods_are_reported(vm: jvmti.VM, kept: Any) -> N
         derived.call("gret", "you")
     with pytest.raises(LookupError, match="not static: call it on an object"):
         derived.cls.call("total")
-    with pytest.raises(TypeError, match=r"secret\(int\) takes 1 arguments, not 2"):
+    with pytest.raises(TypeError, match=r"secret\(int\) takes 1 argument, not 2"):
         derived.call("secret", 1, 2)
     with pytest.raises(LookupError, match=r"signature 'long'; there are secret\(int\)"):
         derived.call("secret", 1, signature="long")

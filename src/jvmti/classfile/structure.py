@@ -20,6 +20,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.interface.signatures import java_name
 from jvmti.text.printable import escaped, printable
+from jvmti.text.quantities import quantity
 
 
 class ExceptionHandler(NamedTuple):
@@ -220,7 +221,7 @@ class Code(_Attributed):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Code of {len(self.bytecodes)} bytes>"
+        return f"<Code of {quantity(len(self.bytecodes), 'byte')}>"
 
 
 @frozen

@@ -12,7 +12,7 @@ from jvmti.interface.capabilities import Capabilities
 from jvmti.model.usage import usage
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration, size
+from jvmti.text.quantities import duration, quantity, size
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -165,7 +165,8 @@ def _print_usage(line: Callable[[str, object], None], found: dict[str, Any]) -> 
     for kind, one in found["threads_by_kind"].items():
         line(
             f"  {kind}",
-            f"{one['threads']} threads, {one['processors']:.0%} now, {one['cpu_seconds']} s in all",
+            f"{quantity(one['threads'], 'thread')}, {one['processors']:.0%} now, "
+            f"{one['cpu_seconds']} s in all",
         )
     if found["resident"] is not None:
         line("memory", f"{size(found['resident'])} resident, {size(found['swapped'] or 0)} swapped")

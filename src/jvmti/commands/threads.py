@@ -299,7 +299,8 @@ def _watch(vm: VM, given: argparse.Namespace) -> None:
         before = {thread.id: thread.cpu_time or 0 for thread in threads}
         moment = now
         head = (
-            f"{vm.process.pid} {printable(vm.process.main)}: {len(threads)} threads use "
+            f"{vm.process.pid} {printable(vm.process.main)}: {quantity(len(threads), 'thread')} "
+            f"{'uses' if len(threads) == 1 else 'use'} "
             f"{busy:.0%} of a processor   {time.strftime('%H:%M:%S')}"
         )
         return TableState(head, rows, styles)

@@ -40,6 +40,7 @@ from jvmti.interface.errors import CallTimeout, HandlerOverran, TargetLost
 from jvmti.layouts import heap_walks
 from jvmti.layouts.conversations import CallbackMode
 from jvmti.layouts.heap_walks import About, Visit, WrittenTags
+from jvmti.text.quantities import duration
 from jvmti.wire.channel import HEADER, Request
 from jvmti.wire.codecs import codec_of, presenter_of
 from jvmti.wire.protocol import Flag, Kind, Status
@@ -413,6 +414,7 @@ class HeapWalk:
     Attributes:
         written: which tags the last call wrote.
         error: what a callback raised.
+        took: seconds in callbacks.
     """
 
     def __init__(self, session: Session) -> None:
@@ -420,6 +422,7 @@ class HeapWalk:
         self.visits: dict[int, Visits] = {}
         self.tags_written = (0, 0, 0)
         self.error: BaseException | None = None
+        self.took = 0.0
         self._abort = VISIT.abort
         self._deadline: float | None = None
         self._payload = b""
@@ -489,6 +492,7 @@ class HeapWalk:
     def block(self, payload: bytes) -> bytes:
         """Make the calls of a block; returns the answer."""
         self.tags_written = (0, 0, 0)
+        began = time.monotonic()
         try:
             if self.error is not None:
                 return _ANSWER.pack(self._abort, 0, 0, 0)
@@ -502,6 +506,8 @@ class HeapWalk:
         except BaseException as error:
             self.error = error  # raised where the walk was begun, once the VM goes on
             return _ANSWER.pack(self._abort, 0, 0, 0)
+        finally:
+            self.took += time.monotonic() - began
 
     def _calls(self, payload: bytes) -> int:
         count = payload[0]
@@ -591,9 +597,21 @@ class HeapWalk:
         return self.indexed(member, index)
 
 
-def _ended(declaration: Declaration, timeout: float, why: str | None) -> CallTimeout:
-    """The exception when the agent has ended the walk."""
-    return CallTimeout(f"{declaration.name}()", timeout, why, outcome="has been ended")
+_ENDED = "has been ended"
+_AT_LIMIT = "its time limit had passed"
+"""The agent's reason when it has ended a walk at its limit, and not earlier."""
+
+
+def _ended(declaration: Declaration, timeout: float, made: HeapWalk, why: str) -> CallTimeout:
+    """The exception when the agent or the channel has ended the walk."""
+    name = f"{declaration.name}()"
+    if why != _AT_LIMIT:
+        return CallTimeout(name, timeout, f"{why}, while the JVM waited", _ENDED, is_early=True)
+    took = f"its callbacks took {duration(made.took)}"
+    # A callback that is a little late was not stopped.
+    if made.took > 2 * timeout + 1:
+        took += ", with the time that this process may have been stopped in them"
+    return CallTimeout(name, timeout, took, _ENDED)
 
 
 def walk(
@@ -613,6 +631,7 @@ def walk(
     timeout = min(timeout, _FOR_EVER)
     # The agent knows the limit, too: it resumes the VM even if this process cannot.
     payload = _I64.pack(max(round(timeout * 1000), 0)) + payload
+    began = time.monotonic()
     try:
         reply = session.request(
             Request(
@@ -632,9 +651,13 @@ def walk(
         if session.closed is not None:
             raise
         # If part of a block had been sent, the agent has closed the channel.
-        raise _ended(declaration, timeout, None) from None
+        passed = time.monotonic() - began
+        why = _AT_LIMIT if passed >= timeout else "this process was stopped in the middle of it"
+        raise _ended(declaration, timeout, made, why) from None
+    except CallTimeout:
+        raise _ended(declaration, timeout, made, _AT_LIMIT) from None
     if reply.status == Status.WALK_ENDED:
-        raise _ended(declaration, timeout, bytes(reply.payload).decode()) from None
+        raise _ended(declaration, timeout, made, bytes(reply.payload).decode()) from None
     if made.error is not None:
         raise made.error
     if reply.status:

@@ -840,6 +840,7 @@ class CallTimeout(Error, TimeoutError):
         timeout: the time limit in seconds, if known.
         detail: what it waits for, if known.
         outcome: the state of the call.
+        is_early: whether it ended before the limit, for another reason, which `detail` has.
     """
 
     def __init__(
@@ -848,14 +849,19 @@ class CallTimeout(Error, TimeoutError):
         timeout: float | None = None,
         detail: str | None = None,
         outcome: str = "still runs in the VM",
+        is_early: bool = False,
     ) -> None:
-        super().__init__(function, timeout, detail, outcome)
+        super().__init__(function, timeout, detail, outcome, is_early)
         self.function = function
         self.timeout = timeout
         self.detail = detail
         self.outcome = outcome
+        self.is_early = is_early
 
     def __str__(self) -> str:
+        if self.is_early:
+            limit = "" if self.timeout is None else f" before its limit of {self.timeout:g} s"
+            return f"{self.function or 'the call'} {self.outcome}{limit}: {self.detail}"
         after = "in time" if self.timeout is None else f"within {self.timeout:g} s"
         why = f": {self.detail}" if self.detail else ""
         called = self.function or "the call"

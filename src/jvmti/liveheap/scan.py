@@ -170,11 +170,12 @@ class Scan(display.Tabular):
         found = numpy.asarray(which)
         if found.dtype == bool:
             if found.shape != (len(self),):
-                raise IndexError(f"the mask has the shape {found.shape}, the scan {len(self)} rows")
+                rows = quantity(len(self), "row")
+                raise IndexError(f"the mask has the shape {found.shape}, the scan {rows}")
             return Instances(self, numpy.flatnonzero(found))
         found = numpy.unique(found.astype(numpy.int64).reshape(-1))
         if len(found) and not 0 <= found[0] <= found[-1] < len(self):
-            raise IndexError(f"the scan has {len(self)} rows")
+            raise IndexError(f"the scan has {quantity(len(self), 'row')}")
         return Instances(self, found)
 
     def by_class(self) -> dict[str, tuple[int, int]]:

@@ -24,7 +24,7 @@ from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threa
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
 from jvmti.text.printable import escaped
-from jvmti.text.quantities import duration, size
+from jvmti.text.quantities import duration, quantity, size
 
 if TYPE_CHECKING:
     from jvmti.profile.formats.flame import FlameGraph
@@ -510,7 +510,8 @@ class Profile(display.Tabular):
         kinds = " and ".join(kind.name.lower() for kind in self.kinds) or "no"
         seconds = (self.ended - self.began) / 1e9
         return (
-            f"<Profile: {len(self):,} {kinds} samples of {len(self.threads):,} threads "
+            f"<Profile: {quantity(len(self), f'{kinds} sample')} of "
+            f"{quantity(len(self.threads), 'thread')} "
             f"in {seconds:.3g} s>"
         )
 

@@ -303,9 +303,8 @@ def map_call(
                     f"{declaration.name}() column {name} must have one dimension, not {value.ndim}"
                 )
             if rows is not None and len(value) != rows:
-                raise ValueError(
-                    f"{declaration.name}() column {name} has {len(value)} rows, others {rows}"
-                )
+                has = quantity(len(value), "row")
+                raise ValueError(f"{declaration.name}() column {name} has {has}, others {rows}")
             rows = len(value)
             data = _encode_column(session, put, shape, value, f"{declaration.name}() column {name}")
         else:

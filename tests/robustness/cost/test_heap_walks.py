@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -95,8 +96,15 @@ def test_a_walk_that_overruns_its_limit_is_ended(how: Any, vm: jvmti.VM) -> None
     made: list[int] = []
     callbacks = HeapCallbacks(heap_iteration_callback=how(0.002, made))
     limited = vm.env.with_timeout(0.2)
-    with pytest.raises(CallTimeout, match=r"^iterate_through_heap\(\) did .* and has been ended"):
+    with pytest.raises(
+        CallTimeout, match=r"^iterate_through_heap\(\) did .* and has been ended"
+    ) as raised:
         limited.iterate_through_heap(NONE, None, callbacks)
+    # The callbacks were slow, and nobody was stopped.
+    said = str(raised.value)
+    assert re.search(r"did not return within 0\.2 s and has been ended: its callbacks took", said)
+    assert "stopped" not in said
+    assert not raised.value.is_early
     # Not those of all objects, and not even those of one block of 4,096.
     assert 0 < len(made) <= 100 + 32
     begun = time.monotonic()

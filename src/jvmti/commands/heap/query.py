@@ -153,7 +153,7 @@ def _expanded(value: Any, found: Table) -> Any:
         value = [value] * found.count
     made = column(value)
     if len(made) != found.count:
-        raise ValueError(f"{len(made):,} values for {found.count:,} rows")
+        raise ValueError(f"{quantity(len(made), 'value')} for {quantity(found.count, 'row')}")
     return made
 
 

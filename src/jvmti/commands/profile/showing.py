@@ -18,7 +18,7 @@ from jvmti.profile.files import suffix_of
 from jvmti.profile.profile import Profile
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
-from jvmti.text.quantities import duration
+from jvmti.text.quantities import duration, quantity
 
 __all__ = ["check_output", "file_name", "save", "show", "show_difference"]
 
@@ -118,7 +118,7 @@ def _about(profile: Profile) -> str:
     threads = len(numpy.unique(profile.samples.thread))
     seconds = (profile.ended - profile.began) / 1e9
     took = f" in {duration(seconds)}" if seconds else ""
-    return f"{len(profile):,} {kinds} samples of {threads:,} threads{took}"
+    return f"{quantity(len(profile), f'{kinds} sample')} of {quantity(threads, 'thread')}{took}"
 
 
 def _complain(profile: Profile) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.text.quantities import duration, size
+from jvmti.text.quantities import duration, quantity, size
 
 if TYPE_CHECKING:
     from jvmti.commands.top.watching import Picture
@@ -121,7 +121,7 @@ def head(picture: Picture) -> list[str]:
     Args:
         picture: the JVM in an interval.
     """
-    parts = [f"{picture.processors:.2f} processors", f"{picture.threads:,} threads"]
+    parts = [f"{picture.processors:.2f} processors", f"{quantity(picture.threads, 'thread')}"]
     if picture.allocated is not None:
         parts.append(f"allocates {size(int(picture.allocated))}/s")
     line = []

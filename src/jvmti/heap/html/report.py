@@ -583,8 +583,10 @@ def _queues(snapshot: Snapshot) -> list[Content]:
 def _buffers(snapshot: Snapshot) -> list[Content]:
     found = direct_buffers(snapshot)
     count = len(found.objects)
+    verb = "has" if count == 1 else "have"
+    buffers, taken = quantity(count, "buffer"), quantity(found.total, "byte")
     return [
-        paragraph(f"{count:,} buffers have {found.total:,} bytes of memory outside the heap."),
+        paragraph(f"{buffers} {verb} {taken} of memory outside the heap."),
         table(
             ["bytes", "buffer"],
             [

@@ -9,6 +9,7 @@ import numpy
 from jvmti.model.objects.reading import read_elements
 from jvmti.model.values import conversion as values
 from jvmti.model.values.conversion import PRIMITIVE_NAMES
+from jvmti.text.quantities import quantity
 
 
 def length_of(array: Any) -> int:
@@ -58,7 +59,8 @@ def set_objects(array: Any, place: Any, value: Any) -> None:
     places = list(range(*place.indices(length_of(array))))
     given = list(value)
     if len(given) != len(places):
-        raise ValueError(f"{len(given)} values for {len(places)} elements: arrays do not grow")
+        came, room = quantity(len(given), "value"), quantity(len(places), "element")
+        raise ValueError(f"{came} for {room}: arrays do not grow")
     for one in given:
         if values.conversion_to(vm, one, element) is None:
             raise values.refusal(vm, one, element, "element")
@@ -135,7 +137,8 @@ def _numbers(vm: Any, value: Any, letter: str, count: int) -> Any:
             [values.to_java(vm, one, letter) for one in value], values.DTYPES[letter]
         )
     if len(given) != count:
-        raise ValueError(f"{len(given)} values for {count} elements: arrays do not grow")
+        came, room = quantity(len(given), "value"), quantity(count, "element")
+        raise ValueError(f"{came} for {room}: arrays do not grow")
     return given
 
 

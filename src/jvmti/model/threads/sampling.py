@@ -16,6 +16,7 @@ from jvmti import display
 from jvmti.interface.constants import JavaLangThreadState
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import suggestion
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.display import Report
@@ -163,7 +164,9 @@ class _Sampler:
 
 
 def _none_in(state: str | None, threads: int) -> str:
-    return f"none of {threads:,} threads had a stack{f' and was {state}' if state else ''}"
+    return (
+        f"none of {quantity(threads, 'thread')} had a stack{f' and was {state}' if state else ''}"
+    )
 
 
 def _name(method: Any) -> str:

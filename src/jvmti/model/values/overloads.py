@@ -26,6 +26,7 @@ from jvmti.model.values.conversion import (
 )
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, printable
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -366,9 +367,8 @@ def _no_match(
             for number, (value, wanted) in enumerate(zip(arguments, types, strict=True), 1):
                 if conversion_to(vm, value, wanted) is None:
                     return values.refusal(vm, value, wanted, f"argument {number} of {one}")
-        return TypeError(
-            printable(f"{called}: {one} takes {len(types)} arguments, not {len(arguments)}")
-        )
+        takes = quantity(len(types), "argument")
+        return TypeError(printable(f"{called}: {one} takes {takes}, not {len(arguments)}"))
     functions = [
         value for value in arguments if callable(value) and not isinstance(value, refs.Object)
     ]
