@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from command_line import run
 from jvmti.instrumentation.probes import BadProbe
 
 if TYPE_CHECKING:
@@ -84,6 +85,27 @@ def test_probes_of_requests_go_with_the_profile(vm: jvmti.VM, serving: JavaProgr
     with vm.profile("cpu", by=BY_PATH):
         assert bytes(cls.class_file) != before
     assert bytes(cls.class_file) == before
+
+
+def test_probes_of_requests_take_a_limit_for_their_pauses(
+    vm: jvmti.VM, serving: JavaProgram
+) -> None:
+    before = bytes(vm.find_class("Serving").class_file)
+    with pytest.raises(jvmti.errors.PauseTooLong, match="the limit is 1e-06 s"):
+        vm.profile("cpu", by=BY_PATH, max_pause=1e-6)
+    with pytest.raises(ValueError, match=r"is for the probes of by="):
+        vm.profile("cpu", max_pause=1.0)
+    assert bytes(vm.find_class("Serving").class_file) == before
+    with vm.profile("cpu", interval=0.005, by="Serving.handle", max_pause=1.0) as profile:
+        serving.ask("serve 20", timeout=60)
+    assert profile.labels == ("Serving.handle",)
+    options = ("--duration", "1", "--max-pause")
+    wrong = run("profile", serving.pid, *options, "1ms")
+    assert wrong.returncode == 2
+    assert "--max-pause is for the probes of --request" in wrong.stderr
+    refused = run("profile", serving.pid, *options, "0.001ms", "--request", BY_PATH)
+    assert refused.returncode == 1
+    assert "would stop the program for about" in refused.stderr
 
 
 @pytest.mark.parametrize(

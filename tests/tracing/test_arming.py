@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -98,6 +99,62 @@ def test_classes_get_their_probes_in_steps_that_are_measured(
     with vm.trace("java.util.*.*") as at_once:
         assert at_once.pauses == []
         assert abs(at_once.classes - trace.classes) <= 5  # some are loaded meanwhile
+
+
+def test_emulated_events_take_a_limit_for_their_pauses(traced: JavaProgram) -> None:
+    def has_probes(session: jvmti.VM) -> bool:
+        return b"JvmtiProbes" in bytes(session.find_class(ORDER).class_file)
+
+    def in_steps(session: jvmti.VM) -> list[float]:
+        probes = session.breakpoints.event_probes
+        assert probes is not None
+        return probes.pauses
+
+    with jvmti.attach(traced.pid, emulate=True) as other:
+        env = other.new_env()
+        env.add_capabilities({"can_generate_method_entry_events"})
+        where = {"classes": ["java.util.*", ORDER]}
+        for refused in (
+            lambda: env.stream("MethodEntry", **where, max_pause=0.0001),
+            lambda: env.on("MethodEntry", lambda event: None, max_pause=0.0001),
+        ):
+            with pytest.raises(jvmti.errors.PauseTooLong, match="the limit is 0.0001 s"):
+                refused()
+            assert not has_probes(other)
+        with env.stream("MethodEntry", **where, max_pause=1.0) as stream:
+            assert has_probes(other)
+            assert len(in_steps(other)) > 3
+            assert all(0 < pause for pause in in_steps(other))
+            traced.ask("deep 2")
+            seen: set[str] = set()
+            until = time.monotonic() + 20
+            while "deep" not in seen and time.monotonic() < until:
+                seen |= set(filter(None, stream.read(1)["method"].names))
+            assert "deep" in seen
+        assert not has_probes(other)
+    arguments = ("events", traced.pid, "MethodEntry", "--max-pause")
+    wrong = run(*arguments, "1ms")
+    assert wrong.returncode == 2
+    assert "--max-pause is for the probes of --emulate" in wrong.stderr
+    refused_command = run(*arguments, "0.1ms", "--emulate")
+    assert refused_command.returncode == 1
+    assert "would stop the program for about" in refused_command.stderr
+
+
+def test_steps_that_turn_out_too_long_leave_no_probe(
+    traced: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with jvmti.attach(traced.pid, emulate=True) as other:
+        env = other.new_env()
+        env.add_capabilities({"can_generate_method_entry_events"})
+        # An estimate that is too low, as on a machine that is busier than any.
+        monkeypatch.setattr(arming, "estimated_pause", lambda classes, loaded: 0.0)
+        with pytest.raises(jvmti.errors.PauseTooLong, match="putting probes into one class"):
+            env.stream("MethodEntry", classes=["java.util.*"], max_pause=1e-9)
+        # Of those that came first, in steps of one.
+        lists = [one for one in other.classes("java.util.*") if one.signature.startswith("L")]
+        for cls in lists:
+            assert cls.is_hidden or b"JvmtiProbes" not in bytes(cls.class_file), cls.name
 
 
 def test_a_long_pause_is_announced(

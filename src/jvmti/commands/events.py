@@ -20,6 +20,7 @@ from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import (
     add_emulate,
     add_json,
+    add_steps,
     add_target,
     count,
     end_program,
@@ -131,12 +132,15 @@ class Command:
             "and thread",
         )
         add_emulate(parser)
+        add_steps(parser, "with --emulate, ")
         add_output(parser, "the events")
         add_json(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Show events until the trace ends."""
         no_target_but_the_program(given, given.events)
+        if given.max_pause is not None and not given.emulate:
+            given.parser.error("--max-pause is for the probes of --emulate")
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)
         path = output(given)
@@ -503,6 +507,7 @@ def _open(
         stack=_DEEP if "frame" in filters else given.stack_depth,
         objects=True,
         policy="wait" if given.no_drop else "drop",
+        max_pause=given.max_pause,
     )
     if stream.emulated:
         print(

@@ -16,7 +16,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import Site as Where
-from jvmti.tracing.arming import announce_pause
+from jvmti.tracing.arming import announce_pause, check_step, in_steps
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.sites import Site
@@ -77,35 +77,57 @@ class EventProbes(ProbeSet):
         adds: Mapping[Hashable, Sequence[Probe]],
         removes: Iterable[Hashable],
         classes: Sequence[Any],
+        max_pause: float | None = None,
     ) -> None:
         """Add probes, remove others, and weave their classes again.
 
+        Args:
+            adds: new probes, by what they are for.
+            removes: what no probe is for any more.
+            classes: the loaded classes with their places.
+            max_pause: seconds that the program may be stopped at a time; ``None`` weaves all
+                classes at once.
+
         Raises:
+            PauseTooLong: a single class stops it for longer; no class has the new probes.
             UnmodifiableClass: the only class cannot be changed; then nothing is.
         """
         before = dict(self.wanted)
+        woven: list[Any] = []
         for key in removes:
             self.wanted.pop(key, None)
         self.wanted.update(adds)
         try:
             self._send()
-            self._weave(classes)
+            self._weave(classes, max_pause, woven)
         except Error:
             self.wanted = before
             self._send()
+            self._place(woven)
             raise
 
     def _send(self) -> None:
         self._plan = [probe for probes in self.wanted.values() for probe in probes]
         self._vm._agent.change_event_probes(self._number, plan_of(self._plan))
 
-    def _weave(self, classes: Sequence[Any]) -> None:
+    def _weave(self, classes: Sequence[Any], max_pause: float | None, woven: list[Any]) -> None:
+        """Weave classes; in steps, notes those that are done."""
         if len(classes) == 1:
+            if max_pause is not None:
+                check_step(self._vm, max_pause)
             self._vm._agent.place_probes(self._number, list(classes))
             return
         places = self.modifiable(classes)
-        announce_pause(self._vm, len(places))
-        self._place(places)
+        if max_pause is None:
+            announce_pause(self._vm, len(places))
+            self._place(places)
+            return
+
+        def place(part: Sequence[Any]) -> None:
+            woven.extend(part)
+            self._place(part)
+
+        self.pauses = in_steps(self._vm, places, max_pause, place)
 
     def modifiable(self, classes: Sequence[Any]) -> list[Any]:
         """Those of some classes that can get probes."""

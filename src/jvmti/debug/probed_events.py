@@ -271,7 +271,8 @@ class ProbedEventEngine:
         if not changed or (event not in _EVERYWHERE and event is not Event.EXCEPTION):
             return
         try:
-            self.probes.change(*self._plan(event), self._matching(event, changed))
+            limit = self._vm.breakpoints.enabling.max_pause if adds else None
+            self.probes.change(*self._plan(event), self._matching(event, changed), limit)
         except BaseException:
             self._users[event] = before
             raise

@@ -106,6 +106,7 @@ class Env(Functions):
         timeout: Any = ...,
         *,
         own: bool = False,
+        max_pause: float | None = None,
     ) -> Any:
         """Call a function for every event of a kind, while the event's thread waits for it.
 
@@ -125,6 +126,9 @@ class Env(Functions):
             timeout: seconds that the thread waits; ``None`` means without limit.  The default
                 depends on the event: no limit for those that debuggers stop at, else 10 seconds.
             own: also receive events that this controller's own calls and handlers cause.
+            max_pause: seconds that the program may be stopped at a time while classes get probes,
+                where probes report the event (`Env.add_capabilities` of a session that emulates);
+                they get them in steps then. ``None`` gives them to all at once.
 
         Returns:
             A `Handler`; leaving its ``with`` block, or calling ``cancel()``, ends it.
@@ -133,11 +137,14 @@ class Env(Functions):
             ValueError: there is no such event, or it is one for streams only.
             MustPossessCapability: the capability that the event needs has not been added.
             IllegalArgument: the event cannot be enabled for single threads.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
 
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
         named = {} if timeout is ... else {"timeout": timeout}
-        return self._session.services[HANDLERS].on(self, event, handler, thread, own=own, **named)
+        return self._session.services[HANDLERS].on(
+            self, event, handler, thread, own=own, max_pause=max_pause, **named
+        )
 
     def stream(
         self,
@@ -156,6 +163,7 @@ class Env(Functions):
         policy: str = "drop",
         size: int = 1 << 20,
         own: bool = False,
+        max_pause: float | None = None,
     ) -> Any:
         """Record events in memory that both processes share; the program does not wait for Python.
 
@@ -191,6 +199,7 @@ class Env(Functions):
             size: bytes for the records of one thread.  Up to 62 threads have a ring of their own,
                 all others share one; memory is used as threads write.
             own: also record events that this controller's own calls and handlers cause.
+            max_pause: as for `on`.
 
         Returns:
             A `Stream`; leaving its ``with`` block, or calling ``close()``, ends the recording.
@@ -200,6 +209,7 @@ class Env(Functions):
             ValueError: there is no such event, or an argument does not apply to it.
             MustPossessCapability: the capability that the event needs has not been added.
             IllegalArgument: the event cannot be enabled for single threads.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
 
         JVM TI: SetEventCallbacks, SetEventNotificationMode.
         """
@@ -219,6 +229,7 @@ class Env(Functions):
             policy=policy,
             size=size,
             own=own,
+            max_pause=max_pause,
         )
 
     def set_event_callbacks(

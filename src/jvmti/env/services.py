@@ -36,6 +36,7 @@ class EventHandlers(Protocol):
         thread: Thread | None = None,
         timeout: Any = ...,
         own: bool = False,
+        max_pause: float | None = None,
     ) -> Any:
         """Register a function; see `Env.on`."""
 

@@ -27,6 +27,8 @@ class Enabling:
         lock: held during changes of the handlers and streams of an event.
         scope: during a change, patterns for the classes whose events the user wants, one a line;
             ``None`` for all. Where the VM itself sends the event it makes no difference.
+        max_pause: during a change, the seconds that the program may be stopped at a time while
+            classes get probes; ``None`` without a limit.
         is_scoped: whether an event is made only for the classes that its users want.
     """
 
@@ -34,6 +36,7 @@ class Enabling:
         self.lock = threading.RLock()
         self._session = session
         self.scope: str | None = None
+        self.max_pause: float | None = None
         self.is_scoped: Callable[[Env, EventDeclaration], bool] = lambda env, declaration: False
         self._wanted: dict[tuple[int, int, Any, str | None], int] = {}
 
@@ -56,17 +59,21 @@ class Enabling:
         declaration: EventDeclaration,
         thread: Thread | None,
         scope: str | None = None,
+        max_pause: float | None = None,
     ) -> None:
         """Enable an event, of one thread or of all."""
         with self.within(env, declaration, scope) as scoped:
             key = (env._number, declaration.number, thread, scoped)
             if not self._wanted.get(key):
+                before, self.max_pause = self.max_pause, max_pause
                 try:
                     env.set_event_notification_mode(EventMode.ENABLE, declaration.constant, thread)
                 except MustPossessCapability as error:
                     names = ", ".join(f'"{capability}"' for capability in declaration.capabilities)
                     needs = f"{declaration.name} needs env.add_capabilities({{{names}}})"
                     raise MustPossessCapability(error.code, error.function, needs) from None
+                finally:
+                    self.max_pause = before
             self._wanted[key] = self._wanted.get(key, 0) + 1
 
     def disable(

@@ -334,6 +334,7 @@ class Handlers:
         thread: Thread | None = None,
         timeout: float | Unset | None = UNSET,
         own: bool = False,
+        max_pause: float | None = None,
     ) -> Handler:
         """Register a function for an event and enable the event; see `Env.on`."""
         declaration = _answerable(event, function)
@@ -347,7 +348,7 @@ class Handlers:
             try:
                 self.open_pool()
                 self._send(env, declaration)
-                self._enabling.enable(env, declaration, thread)
+                self._enabling.enable(env, declaration, thread, max_pause=max_pause)
             except BaseException:
                 self._forget(made)
                 raise

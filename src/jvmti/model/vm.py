@@ -452,6 +452,7 @@ class VM:
         by: str | None = None,
         threads: str | Sequence[str] | None = None,
         source: Literal["agent", "jfr"] = "agent",
+        max_pause: float | None = None,
     ) -> LiveProfile | FlightRecording:
         """Take samples of stacks: where processor time, allocated memory or waiting goes.
 
@@ -492,10 +493,12 @@ class VM:
             source: ``"jfr"`` has the JVM's Flight Recorder take the samples, for ``"cpu"``,
                 ``"wall"`` (native code only), ``"alloc"`` and ``"lock"``; of the other options it
                 takes ``interval`` only, from Java 17 on.
+            max_pause: of ``by``: as for `trace`.
 
         Raises:
             BadProbe: ``by`` is malformed.
             LookupError: there is no such method, or it has no such value.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
             NotAvailable: no engine works, or another profile or the program has what it needs.
             ValueError: there is no such kind or engine, or the interval is not positive.
 
@@ -508,8 +511,8 @@ class VM:
         if source == "jfr":
             from jvmti.profiling.flight_recording import FlightRecording
 
-            if engine is not None or by is not None or threads is not None:
-                raise ValueError("source='jfr' takes none of engine=, by= and threads=")
+            if any(one is not None for one in (engine, by, threads, max_pause)):
+                raise ValueError("source='jfr' takes none of engine=, by=, threads=, max_pause=")
             wanted = [kind_of(kind) for kind in kinds or ("cpu",)]
             asked = intervals_of(wanted, interval)
             if not isinstance(interval, Mapping):
@@ -527,6 +530,7 @@ class VM:
             exact=exact,
             by=by,
             threads=threads,
+            max_pause=max_pause,
         )
 
     def trace_cost(self, *patterns: str) -> Cost:

@@ -67,10 +67,12 @@ class LiveProfile(Profile):
         exact: have inlined methods right, where the VM must compile anew for that.
         by: the method that handles requests, and the value that names one.
         threads: patterns for the names of the threads to look at.
+        max_pause: seconds that the program may be stopped at a time by the probes of ``by``.
 
     Raises:
         BadProbe: ``by`` is malformed.
         LookupError: there is no such method, or it has no such value.
+        PauseTooLong: a single class would stop the program for longer than ``max_pause``.
         NotAvailable: no engine works, or another profile has what it needs.
         ValueError: there is no such kind or engine, or the interval is not positive.
     """
@@ -86,6 +88,7 @@ class LiveProfile(Profile):
         exact: bool = True,
         by: str | None = None,
         threads: str | Sequence[str] | None = None,
+        max_pause: float | None = None,
     ) -> None:
         wanted = list(dict.fromkeys(map(kind_of, kinds))) or [Kind.CPU]
         intervals = intervals_of(wanted, interval)
@@ -95,6 +98,8 @@ class LiveProfile(Profile):
         if not agents and (engine is not None or by is not None):
             names = " and ".join(kind.name.lower() for kind in wanted)
             raise ValueError(f"engine= and by= are for processor and passed time, not for {names}")
+        if max_pause is not None and by is None:
+            raise ValueError("max_pause= is for the probes of by=, without which nothing stops")
         if threads is not None and wanted != [Kind.WALL]:
             raise ValueError("threads= is for passed time only, which is called wall")
         self._vm = vm
@@ -102,7 +107,7 @@ class LiveProfile(Profile):
         self._leaving = threading.Event()
         self._stopped = False
         # First, so that a wrong name leaves no profile behind.
-        self._requests = None if by is None else Requests(vm, by)
+        self._requests = None if by is None else Requests(vm, by, max_pause)
         self._parts: list[_Part] = []
         try:
             for kind in wanted:
@@ -292,7 +297,9 @@ class LiveProfile(Profile):
         if part.note:
             notes += (part.note,)
         if self._requests is not None and self._requests.dropped:
-            missing = f"{self._requests.dropped:,} beginnings and ends of requests are missing"
+            missing = (
+                f"beginnings or ends of requests are missing, {self._requests.dropped:,} in all"
+            )
             notes += (f"{missing}: there were more than could be read.",)
         return Limits(
             part.kind,

@@ -37,13 +37,15 @@ class Requests(Recorder[Any, Any]):
     Args:
         vm: the VM.
         by: the method and a value that names the request, as for `jvmti.VM.profile`.
+        max_pause: seconds that the program may be stopped at a time while classes get probes.
 
     Raises:
         BadProbe: ``by`` is malformed.
         LookupError: there is no such method, or it has no such value.
+        PauseTooLong: a single class stops it for longer.
     """
 
-    def __init__(self, vm: TracedVM, by: str) -> None:
+    def __init__(self, vm: TracedVM, by: str, max_pause: float | None = None) -> None:
         match = _BY.fullmatch(by.strip())
         if match is None or "." not in match["method"]:
             raise BadProbe(
@@ -81,7 +83,7 @@ class Requests(Recorder[Any, Any]):
         self._labels: dict[str, int] = {}
         super().__init__(vm, probes, shape, limit=None)
         try:
-            self._arm(None)
+            self._arm(max_pause)
             needed = f"has a value {match['value']!r}" if operands else None
             self._check_patterns([match["method"]], {1: 0}, needed)
             self._check_value(by)

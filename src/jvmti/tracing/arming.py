@@ -182,6 +182,17 @@ class Witness:
         self._thread.join()
 
 
+def check_step(vm: TracedVM, max_pause: float) -> None:
+    """Check that the program may be stopped for as long as a single class takes.
+
+    Raises:
+        PauseTooLong: it takes longer, by the estimate.
+    """
+    step = estimated_pause(1, len(vm.classes()))
+    if step > max_pause:
+        raise PauseTooLong("putting probes into one class", step, max_pause)
+
+
 def in_steps(
     vm: TracedVM, classes: Sequence[Any], max_pause: float, place: Callable[[Sequence[Any]], None]
 ) -> list[float]:
@@ -200,10 +211,7 @@ def in_steps(
         PauseTooLong: a single class takes longer, by the estimate before anything is done, or
             as measured.
     """
-    loaded = len(vm.classes())
-    step = estimated_pause(1, loaded)
-    if step > max_pause:
-        raise PauseTooLong("putting probes into one class", step, max_pause)
+    check_step(vm, max_pause)
     pauses: list[float] = []
     batch = 1
     too_long = 0
@@ -228,6 +236,7 @@ __all__ = [
     "Cost",
     "Witness",
     "announce_pause",
+    "check_step",
     "cost_of",
     "estimated_pause",
     "in_steps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from jvmti.commands.options.outputs import add_output, output
-from jvmti.commands.options.targets import add_json, count, seconds
+from jvmti.commands.options.targets import add_json, add_steps, count, seconds
 from jvmti.report.record_files import RECORD_SUFFIXES
 
 __all__ = ["add_counting", "add_probing", "add_recording", "counting_output"]
@@ -39,12 +39,7 @@ def add_probing(parser: argparse.ArgumentParser, what: str, over: str, examples:
         action="store_true",
         help="wait for classes that are not loaded yet; implied when -- starts a program",
     )
-    parser.add_argument(
-        "--max-pause",
-        type=seconds,
-        metavar="TIME",
-        help="put probes into classes in steps that stop the program about this long at most",
-    )
+    add_steps(parser)
     add_json(parser)
 
 

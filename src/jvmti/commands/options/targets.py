@@ -76,6 +76,22 @@ def add_max_pause(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_steps(parser: argparse._ActionsContainer, what: str = "") -> None:
+    """Add ``--max-pause`` where probes are put into classes.
+
+    Args:
+        parser: of the verb.
+        what: the option that needs probes.
+    """
+    parser.add_argument(
+        "--max-pause",
+        type=seconds,
+        metavar="TIME",
+        help=f"{what}put probes into classes in steps that stop the program about this long at "
+        "most",
+    )
+
+
 def add_emulate(parser: argparse.ArgumentParser) -> None:
     """Add ``--emulate``."""
     parser.add_argument(
@@ -272,6 +288,7 @@ __all__ = [
     "add_java",
     "add_json",
     "add_max_pause",
+    "add_steps",
     "add_target",
     "end_program",
     "find_java",

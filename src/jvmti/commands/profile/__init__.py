@@ -99,6 +99,8 @@ class Command:
         check_output(given)
         if given.by == "request" and given.request is None and not _is_file(given.target or ""):
             given.parser.error("--by request needs --request METHOD(VALUE)")
+        if given.max_pause is not None and given.request is None:
+            given.parser.error("--max-pause is for the probes of --request")
         if given.launched is None and given.target is not None and _is_file(given.target):
             if given.duration is not None or given.loop is not None:
                 given.parser.error("--duration and --loop are for a JVM, not for a file")

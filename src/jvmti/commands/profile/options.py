@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from jvmti.commands.options.targets import seconds
+from jvmti.commands.options.targets import add_steps, seconds
 
 __all__ = ["DURATION", "KINDS", "add_taking"]
 
@@ -52,6 +52,7 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
         help="note which request a thread works for: the method that handles requests, and a value "
         "that names one: 'com.acme.Server.handle(request).path'; --by request shows them",
     )
+    add_steps(group, "with --request, ")
     group.add_argument(
         "--loop",
         type=seconds,

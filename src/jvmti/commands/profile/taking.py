@@ -82,7 +82,12 @@ def _running(
 ) -> Iterator[list[Any]]:
     """Profiles that are running, one for each kind; they end with the block."""
     with contextlib.ExitStack() as stack:
-        options = {"engine": given.engine, "by": given.request, "source": given.source}
+        options = {
+            "engine": given.engine,
+            "by": given.request,
+            "source": given.source,
+            "max_pause": given.max_pause,
+        }
         yield [
             stack.enter_context(vm.profile(kind, interval=interval, **options))
             for kind, interval in intervals.items()

@@ -279,6 +279,7 @@ class Streams:
         size: int,
         own: bool,
         enable: bool = True,
+        max_pause: float | None = None,
     ) -> Stream:
         """Begin to record events; see `Env.stream`.
 
@@ -343,7 +344,7 @@ class Streams:
                     if self._enabling.is_scoped(env, declaration):
                         stream.emulated = (*stream.emulated, declaration.name)
                     for one in everybody:
-                        self._enabling.enable(env, declaration, one, scope)
+                        self._enabling.enable(env, declaration, one, scope, max_pause)
                         stream._enabled.append((declaration, one, scope))
             except BaseException:
                 self.close(stream)
