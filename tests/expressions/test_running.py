@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -11,7 +13,7 @@ import pytest
 import jvmti
 from expressions import judged
 from jvmti.errors import CallTimeout, ExpressionError, LeavingFrame, StopOver
-from jvmti.expressions import assign, evaluate, evaluated
+from jvmti.expressions import assign, condition, evaluate, evaluated
 from model.stopping import SOON
 
 if TYPE_CHECKING:
@@ -154,3 +156,63 @@ def test_a_suspended_thread_is_asked_by_one_of_the_agents(
         assert frame.evaluate("count() - count()") == -1
         assert "jvmti" in frame.evaluate("Thread.currentThread().getName()")
     assert program.running()
+
+
+def test_functions_of_stops_evaluate_on_their_thread(vm: jvmti.VM, program: JavaProgram) -> None:
+    line = judged.lines_of("Judged")["work"]
+    found: list[object] = []
+
+    def ask(stop: Stop) -> None:
+        found.append(stop.frame.evaluate("own(i) + Thread.currentThread().getName()"))
+
+    with vm.breakpoint("Judged", "work", line=line, do=ask):
+        program.send("")
+        program.expect("done", timeout=60)
+    assert found == ["own 42main"] * 2
+    assert vm.handler_errors == []
+
+
+def test_exceptions_and_fields_take_conditions_in_java(vm: jvmti.VM, program: JavaProgram) -> None:
+    thrown = condition("message.length() == 0 || this.fails() > 0")
+    with vm.catch("java.lang.IllegalStateException", when=thrown) as stops:
+        program.send("")
+        stop = stops.next(SOON)
+        assert stop is not None
+        assert stop.frame.evaluate("getClass().getSimpleName()") == "Breaking"
+    # The method has no such variable, so the thread stops, and the reason is kept.
+    assert "'message'" in str(thrown.problem)
+    program.expect("done", timeout=60)
+    number = vm.find_class("Judged").fields["number"]
+    with number.watch(when=condition("this.number >= 8 && counter > 0")) as stops:
+        program.send("")
+        stop = stops.next(SOON)
+        assert stop is not None
+        assert stop.frame.evaluate("number") == 8
+    program.expect("done", timeout=60)
+
+
+def test_several_threads_evaluate_at_once(vm: jvmti.VM, frame: Frame) -> None:
+    """A frame of a thread that has stopped can be read from elsewhere, too."""
+    text = "java.lang.Integer.MAX_VALUE + 1 == Integer.MIN_VALUE"
+    found: list[object] = []
+    others = [
+        threading.Thread(target=lambda: found.append(evaluated(frame, text).value))
+        for _ in range(4)
+    ]
+    for one in others:
+        one.start()
+    assert frame.evaluate("i") == 42
+    for one in others:
+        one.join(SOON)
+    assert found == [True] * 4
+
+
+def test_without_the_grammar_the_error_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['tree_sitter'] = None\n"
+        "from jvmti.expressions import condition\n"
+        "try: condition('n > 1')\n"
+        "except ImportError as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'jvmti[debug]'" in done.stdout
