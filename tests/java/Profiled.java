@@ -226,7 +226,7 @@ public class Profiled {
     /** Turns of each part, some longer than others; the processor time of each, in its order. */
     static String mixed(double seconds) throws Exception {
         var beans = java.lang.management.ManagementFactory.getThreadMXBean();
-        return mixed(seconds, beans::getCurrentThreadCpuTime);
+        return turns(seconds, beans::getCurrentThreadCpuTime);
     }
 
     /** The same in a virtual thread, whose processor time the VM does not know: time that passed. */
@@ -235,7 +235,7 @@ public class Profiled {
         Runnable work =
                 () -> {
                     try {
-                        found[0] = mixed(seconds, System::nanoTime);
+                        found[0] = turns(seconds, System::nanoTime);
                     } catch (Exception e) {
                         throw new IllegalStateException(e);
                     }
@@ -249,7 +249,7 @@ public class Profiled {
         return found[0];
     }
 
-    static String mixed(double seconds, java.util.function.LongSupplier clock) throws Exception {
+    static String turns(double seconds, java.util.function.LongSupplier clock) throws Exception {
         long[] used = new long[WORKS.length];
         long end = System.nanoTime() + (long) (seconds * 1e9);
         while (System.nanoTime() < end) {

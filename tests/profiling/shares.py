@@ -9,11 +9,20 @@ import numpy
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
+    from programs import JavaProgram
 
 
 def parsed(answer: str) -> dict[str, int]:
     """``loop=3 digest=4``."""
     return {name: int(value) for name, _, value in (one.partition("=") for one in answer.split())}
+
+
+def known_shares(program: JavaProgram, seconds: float) -> dict[str, int]:
+    """The processor time of each part of `Profiled`; the VM and others may print lines before."""
+    program.send(f"mixed {seconds}")
+    while not (line := program.read_line(timeout=60)).startswith("loop="):
+        pass
+    return parsed(line)
 
 
 def of_thread(profile: Profile, name: str) -> Profile:

@@ -98,7 +98,7 @@ def test_shares_in_a_virtual_thread_are_those_that_it_measures(
 ) -> None:
     with vm.profile("cpu", interval=0.001) as profile:
         known = parsed(program.ask("virtual 2.5", timeout=60))
-    work = profile.with_frame("Profiled.mixed")
+    work = profile.with_frame("Profiled.turns")
     # It measures the time that passed, of which a busy machine takes some.
     assert error(work, known) < 3 * noise(known, len(work)) + 6
     # Its samples are its carrier's.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from profiling.shares import of_thread, parsed
+from profiling.shares import known_shares, of_thread
 
 if TYPE_CHECKING:
     from programs import JavaPrograms
@@ -48,12 +48,12 @@ def test_a_fault_in_a_walk_is_caught_and_counted(
     with jvmti.attach(program.pid, timeout=30) as vm:
         for _ in range(2):
             with vm.profile("cpu", interval=0.0005) as profile:
-                known = parsed(program.ask("mixed 2", timeout=60))
+                known = known_shares(program, 2)
             main = of_thread(profile, "main")
             if profile.limits[0].engine == "deltas":
                 pytest.skip(profile.limits[0].reason)
-            # The others have their stacks, and the time is all there.
-            assert main.weight == pytest.approx(sum(known.values()), rel=0.35)
+            # The others have their stacks, and the time is all there, with that of its beginning.
+            assert main.weight > 0.85 * sum(known.values())
             walked = main.with_frame("Profiled.main").weight / main.weight
             assert 0.4 < walked < 0.95
             (limits,) = profile.limits

@@ -13,7 +13,7 @@ import async_profiler
 import jvmti
 from async_profiler import AsyncProfiler
 from jvmti.interface.errors import NotAvailable
-from profiling.shares import error, noise, of_thread, parsed
+from profiling.shares import error, known_shares, noise, of_thread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,11 +63,6 @@ def answer(program: JavaProgram, ask: str, begins: str) -> str:
     return line
 
 
-def known_shares(program: JavaProgram, seconds: float = 2.5) -> dict[str, int]:
-    """What the program knows of itself."""
-    return parsed(answer(program, f"mixed {seconds}", "loop="))
-
-
 def is_right(profile: Profile, known: dict[str, int], samples: int) -> None:
     # Each shares the processor with the other, whose handlers are in no method.
     assert error(profile, known) < 3 * noise(known, samples) + 4
@@ -84,19 +79,22 @@ def test_both_profiles_of_processor_time_are_right(
     profile = vm.profile("cpu", interval=0.001)
     if first == "ours":
         other.start(options)
-    known = known_shares(program)
+    known = known_shares(program, 2.5)
     profile.stop()
     theirs = other.stop().with_frame("Profiled.mixed")
     main = of_thread(profile, "main")
     assert len(main) > 100
-    is_right(main, known, len(main))
+    # A signal of ours may come in the handler of the other one, whose stack cannot be walked.
+    walked = main.with_frame("Profiled.mixed")
+    assert walked.weight > 0.7 * main.weight
+    is_right(walked, known, len(walked))
     is_right(theirs, known, theirs.weight // 1_000_000)
     used = sum(known.values())
     assert main.weight == pytest.approx(used, rel=0.15)
     assert profile.limits[0].engine in ("perf", "timer")
     # And alone again, after it.
     with vm.profile("cpu", interval=0.001) as profile:
-        known = known_shares(program)
+        known = known_shares(program, 2.5)
     main = of_thread(profile, "main")
     is_right(main, known, len(main))
 

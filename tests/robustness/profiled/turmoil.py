@@ -108,7 +108,8 @@ def profile(started: programs.JavaPrograms, mode: str, seconds: float, seed: int
     while not (line := program.read_line(timeout=60)).startswith("done "):
         pass
     outcome.rounds = tuple(map(int, line.split()[1:]))
-    assert all(outcome.rounds), outcome
+    # Where all is compiled at its first call, a first round may take longer than this.
+    assert all(outcome.rounds) or (mode == "comp" and seconds < 60), outcome
     assert program.running(), program.crash()
     program.stop()
     return outcome
