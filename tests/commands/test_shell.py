@@ -483,12 +483,13 @@ def test_waiting_for_a_thread_to_come_by(java_program: JavaPrograms, jvm: Jvm) -
     program.expect("ready")
     done = run(
         program.pid,
-        stdin=f"%source -p {source.parent}\n%break Witness$Locals.work:{line} if inLoop == 42\n",
+        stdin=f"%source -p {source.parent}\n%break Witness$Locals.work:{line} if inLoop == 42\n"
+        "%wait 60\n%locals\n",
     )
     assert done.returncode == 0, done.stderr
     assert f'"busy" at Witness$Locals.work(Witness.java:{line})' in done.stdout
-    assert re.search(rf"^> *{line}  +rounds \+= inLoop;$", done.stdout, re.M)
-    assert re.search(r"^ +int inLoop = 42$", done.stdout, re.M)
+    assert re.search(rf"^→ *{line}  +rounds \+= inLoop;$", done.stdout, re.M)
+    assert re.search(r"^int inLoop = 42$", done.stdout, re.M)
     # The thread keeps running.
     rounds = "print(vm.find_class('Witness$Locals')['rounds'])\n"
     code = f"import time\n{rounds}time.sleep(0.3)\n{rounds}"

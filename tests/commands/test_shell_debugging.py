@@ -445,3 +445,32 @@ def test_source_lines_keep_their_colours_and_nothing_of_the_target(tmp_path: Pat
     bare = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     plain = numbered(source, coloured=False)
     assert [line.rstrip() for line in bare.split("\n")] == plain.split("\n")
+
+
+def test_ctrl_c_ends_a_step_that_does_not_and_the_end_of_the_jvm_is_said(
+    stopping: JavaProgram, home: dict[str, str]
+) -> None:
+    with Terminal([*SHELL, "--no-banner", str(stopping.pid)], home) as terminal:
+        terminal.wait_for(r"^In \[\d+\]:")
+        terminal.ask("%break Stopping.waiting", "breakpoint 1: .*1 place")
+        terminal.type("\x0c")
+        assert stopping.ask("start one wait 1")
+        terminal.wait_for('"one" at Stopping.waiting')
+        # The method waits until the program is asked to release it.
+        terminal.type("%finish\r")
+        terminal.wait_for(r"%finish\s*\Z")
+        time.sleep(0.3)
+        terminal.type("\x03")
+        terminal.wait_for(r"(?s)KeyboardInterrupt.*In \[\d+\]: *\Z")
+        assert "no thread has stopped" in terminal.ask("%where", "UsageError")
+        terminal.type("\x0c")
+        assert stopping.ask("release")
+        assert stopping.ask("join one")
+        assert stopping.ask("start two wait 1")
+        terminal.wait_for('"two" at Stopping.waiting')
+        stopping.kill()
+        terminal.wait_for(r"The JVM \d+ Stopping has ended")
+        error = terminal.ask("%locals", "ended|Closed|UsageError")
+        assert "Traceback" not in error
+        terminal.type("\x04")
+        assert terminal.end() == 0
