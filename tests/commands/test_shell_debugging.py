@@ -292,6 +292,9 @@ def test_java_expressions_are_evaluated_where_the_thread_is(
 ) -> None:
     # More than the agent decides.
     prompt(f"%break Stopping.add:{LINE['sum']} if name.length() * 3 == 6 && n > 4")
+    # The agent decides the part that it can.
+    condition = debugging(prompt.vm, {}).entries[1].condition
+    assert getattr(condition, "in_agent", None) == "n > 4"
     stopping.ask("start one add 7")
     prompt("%wait 30")
     assert prompt("%eval n + name.length()").strip() == "7"
@@ -306,7 +309,7 @@ def test_java_expressions_are_evaluated_where_the_thread_is(
     prompt("%delete 1")
     prompt("%break Stopping.add if name.none() > 3")
     prompt("%continue")
-    assert "its condition failed: ExpressionError" in prompt("%wait 30")
+    assert "its condition failed: java.lang.String has no method 'none'" in prompt("%wait 30")
     prompt("%delete all")
     prompt("%continue")
     assert stopping.ask("join one") == "96"
@@ -418,6 +421,7 @@ def test_tab_finds_places_threads_and_variables(prompt: Prompt, stopping: JavaPr
     prompt("%wait 30")
     assert names("%thread o") == ["one"]
     assert names("%eval n + na") == ["name"]
+    assert "toUpperCase" in names("%set twice = name.toUp")
     prompt("%delete all")
     prompt("%continue")
 

@@ -183,15 +183,26 @@ class Completer:
         if kind == "stopped":
             return _completions(typed, (stop.thread.name for stop in debugger.queue.stops))
         if kind == "variables":
-            typed = typed.rpartition(" ")[2]
-            frame = self._names.get("frame")
-            keys = frame.locals._ipython_key_completions_() if isinstance(frame, Frame) else ()
-            return _completions(typed, keys)
+            return self._in_expression(typed)
         owner, dot, method = typed.rpartition(".")
         if dot and (found := self._vm.classes(owner)):
             names = {one.name for one in found[0].methods if one.name[0] != "<"}
             return Found(typed, sorted(f"{owner}.{one}" for one in names if one.startswith(method)))
         return self._found("classes", typed)
+
+    def _in_expression(self, typed: str) -> Found | None:
+        """Completions for the end of a Java expression in the selected frame."""
+        frame = self._names.get("frame")
+        if not isinstance(frame, Frame):
+            return None
+        try:
+            from jvmti.expressions import completions
+
+            found = completions(frame, typed)
+        except ImportError:
+            return None  # without the grammar there are no expressions, either
+        start = found[0].start if found else len(typed)
+        return Found(typed[start:], sorted({one.text for one in found}))
 
     def _value(self, expression: str) -> Any:
         try:

@@ -11,6 +11,7 @@ from jvmti.text.printable import printable, printable_lines
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
+    from jvmti.expressions import JavaCondition
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
     from jvmti.shell.debugging import Debugging
@@ -21,8 +22,6 @@ LINES = 11
 
 LIMIT = 10.0
 """Seconds that an expression may take."""
-
-_NO_GRAMMAR = "Java expressions need another package ({}): pip install 'jvmti[debug]'"
 
 
 def _debugging(vm: VM, names: Mapping[str, Any]) -> Debugging:
@@ -102,17 +101,25 @@ def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
         return
     how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
     from jvmti.debug.conditions import ConditionError
-    from jvmti.shell.debugging import deciding
+    from jvmti.shell.debugging import PythonCondition, deciding
 
+    condition: JavaCondition | PythonCondition | None = None
+    if isinstance(how["when"], PythonCondition):
+        condition = how["when"]
     try:
         made = break_places.placed(vm, place, **how)
     except ConditionError:
         if wanted.condition is None:
             raise
-        # More than the agent can decide: an expression, evaluated while the thread waits.
-        how["when"] = deciding(vm, wanted.condition, names)
-        made = break_places.placed(vm, place, **how)
-    entry = debugger.add("breakpoint", text, made, once=once)
+        # More than the agent can decide: the rest is evaluated while the thread waits.
+        condition = decides = how["when"] = deciding(vm, wanted.condition, names)
+        try:
+            made = break_places.placed(vm, place, **how)
+        except ConditionError:
+            # The agent knows a variable of the condition by no name, or decides it in no part.
+            how["when"] = decides.__call__
+            made = break_places.placed(vm, place, **how)
+    entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
     where = f"pending: {made.pending_reason or 'no such class is loaded yet'}"
     if not made.is_pending:
         where = quantity(len(made.places), "place")
@@ -232,7 +239,8 @@ def catch(vm: VM, names: Mapping[str, Any], text: str) -> None:
     how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
     how["when"] = _evaluated(vm, names, wanted.condition)
     made = vm.catch(wanted.place or "java.lang.Throwable", **{**how, **fate})
-    entry = debugger.add("catchpoint", text or "java.lang.Throwable", made)
+    decides = None if isinstance(how["when"], str) else how["when"]
+    entry = debugger.add("catchpoint", text or "java.lang.Throwable", made, condition=decides)
     print(f"{entry}: {printable(text or 'java.lang.Throwable')}")
     if made.pending_reason:
         print(printable(made.pending_reason))
@@ -275,7 +283,8 @@ def watch(vm: VM, names: Mapping[str, Any], text: str) -> None:
     read, write = modes[mode]
     made = field.watch(read=read, write=write, **how)
     place = f"{field.declaring_class.name}.{name}"
-    entry = debugger.add("watchpoint", f"{place} {mode}", made)
+    decides = None if isinstance(how["when"], str) else how["when"]
+    entry = debugger.add("watchpoint", f"{place} {mode}", made, condition=decides)
     print(f"{entry}: {printable(place)}, {mode}")
 
 
@@ -569,11 +578,12 @@ def eval_(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 def _value(debugger: Debugging, text: str) -> Any:
     from jvmti import expressions
+    from jvmti.shell.debugging import NO_GRAMMAR
 
     try:
         return expressions.evaluate(debugger.frame, text, timeout=LIMIT)
     except ImportError as error:
-        raise UsageError(_NO_GRAMMAR.format(error)) from None
+        raise UsageError(NO_GRAMMAR.format(error)) from None
 
 
 @magic("variables")
@@ -587,6 +597,7 @@ def set_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     The value is a Java expression.
     """
     from jvmti import expressions
+    from jvmti.shell.debugging import NO_GRAMMAR
 
     name, equals, given = text.partition("=")
     if not equals or not name.strip():
@@ -596,7 +607,7 @@ def set_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         try:
             done = expressions.assign(debugger.frame, name.strip(), given.strip(), timeout=LIMIT)
         except ImportError as error:
-            raise UsageError(_NO_GRAMMAR.format(error)) from None
+            raise UsageError(NO_GRAMMAR.format(error)) from None
         print(printable_lines(f"{name.strip()} = {done.value!r}"))
 
 

@@ -7,7 +7,7 @@ when the user enters the next line, whose calls then run on it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.stop_queue import StopQueue
@@ -19,10 +19,13 @@ from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop, StopRequest
+    from jvmti.expressions import JavaCondition
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
     from jvmti.sources.source import Source
     from jvmti.tracing.logpoint import Logpoint
+
+NO_GRAMMAR = "Java expressions need another package ({}): pip install 'jvmti[debug]'"
 
 PYTHON = "=py "
 """Begins an expression in Python, as in `jvmti.expressions`."""
@@ -40,18 +43,24 @@ class Entry:
         text: the place and the conditions, as the user wrote them.
         request: the request; a logpoint is one that stops nothing.
         once: it ends with its first stop.
+        condition: what is evaluated while the thread waits, if anything is.
     """
 
     def __init__(
-        self, number: int, kind: str, text: str, request: StopRequest | Logpoint, once: bool
+        self,
+        number: int,
+        kind: str,
+        text: str,
+        request: StopRequest | Logpoint,
+        once: bool,
+        condition: JavaCondition | PythonCondition | None,
     ) -> None:
         self.number = number
         self.kind = kind
         self.text = text
         self.request = request
         self.once = once
-        self.complaint: str | None = None
-        """Why its condition could not be evaluated at the last hit."""
+        self.condition = condition
 
     def __str__(self) -> str:
         return f"{self.kind} {self.number}"
@@ -83,13 +92,19 @@ class Debugging:
     # ---- requests --------------------------------------------------------------------------
 
     def add(
-        self, kind: str, text: str, request: StopRequest | Logpoint, *, once: bool = False
+        self,
+        kind: str,
+        text: str,
+        request: StopRequest | Logpoint,
+        *,
+        once: bool = False,
+        condition: JavaCondition | PythonCondition | None = None,
     ) -> Entry:
         """Give a request a number, and receive its stops."""
         from jvmti.debug.stops import StopRequest
 
         self._last += 1
-        entry = self.entries[self._last] = Entry(self._last, kind, text, request, once)
+        entry = self.entries[self._last] = Entry(self._last, kind, text, request, once, condition)
         if isinstance(request, StopRequest):
             self.queue.add(request)
         return entry
@@ -257,8 +272,10 @@ class Debugging:
             why.append(printable(f"{name} {becomes}"))
         if stop.is_at_end:
             why.append("about to return")
-        if entry is not None and entry.complaint:
-            why.append(f"its condition failed: {entry.complaint}")
+        condition = None if entry is None else entry.condition
+        if condition is not None and condition.problem:
+            why.append(f"its condition failed: {printable(condition.problem, 200)}")
+            condition.problem = None  # until it fails again
         return self._with_source(", ".join([head, *why]), frame)
 
     def _with_source(self, text: str, frame: Frame) -> str:
@@ -329,52 +346,61 @@ def attend(vm: VM) -> None:
         found.attend()
 
 
-def deciding(vm: VM, text: str, names: Any) -> Callable[[Stop], object]:
-    """A condition that the agent cannot decide, as a function of a stop.
+class PythonCondition:
+    """A condition in Python, with the names of the prompt; where it fails, the thread stops.
+
+    Attributes:
+        problem: why it could not be evaluated at the last hit, or ``None``.
+    """
+
+    def __init__(self, vm: VM, text: str, names: Mapping[str, Any]) -> None:
+        self.problem: str | None = None
+        self._vm = vm
+        self._code = compile(text, "<condition>", "eval")
+        self._names = names
+
+    def __call__(self, stop: Stop) -> object:
+        """Whether it holds where a thread has stopped."""
+        names = {**self._names, "vm": self._vm, "stop": stop, "frame": stop.frame}
+        try:
+            return eval(self._code, names)
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+            return True
+
+
+def deciding(vm: VM, text: str, names: Mapping[str, Any]) -> JavaCondition | PythonCondition:
+    """A condition that is more than the agent can decide.
 
     Args:
         vm: the JVM.
-        text: a Java expression, or a Python one behind ``=py``.
+        text: a Java expression, of which the agent decides what it can; or a Python one behind
+            ``=py``.
         names: the variables of the prompt.
+
+    Raises:
+        UsageError: it is not an expression of that language, or Java's grammar is not installed.
     """
     if text.startswith(PYTHON):
-        code = compile(text.removeprefix(PYTHON).strip(), "<condition>", "eval")
-
-        def evaluated(stop: Stop) -> object:
-            return eval(code, {**names, "vm": vm, "stop": stop, "frame": stop.frame})
-
-    else:
-        from jvmti import expressions
-
-        def evaluated(stop: Stop) -> object:
-            return expressions.evaluate(stop.frame, text)
-
-    def holds(stop: Stop) -> object:
-        entry = next((one for one in _entries(vm) if one.request is stop.request), None)
         try:
-            found = evaluated(stop)
-        except Exception as error:
-            # As other debuggers do: the thread stops, so that the user sees it.
-            if entry is not None:
-                entry.complaint = printable(f"{type(error).__name__}: {error}", 200)
-            return True
-        if entry is not None:
-            entry.complaint = None
-        return found
+            return PythonCondition(vm, text.removeprefix(PYTHON).strip(), names)
+        except SyntaxError as error:
+            raise UsageError(f"this is not a Python expression: {error}") from None
+    from jvmti.expressions import condition
 
-    return holds
-
-
-def _entries(vm: VM) -> list[Entry]:
-    found = _OF.get(vm)
-    return [] if found is None else list(found.entries.values())
+    try:
+        return condition(text)
+    except ImportError as error:
+        raise UsageError(NO_GRAMMAR.format(error)) from None
 
 
 __all__ = [
     "CONTEXT",
+    "NO_GRAMMAR",
     "PYTHON",
     "Debugging",
     "Entry",
+    "PythonCondition",
     "at_prompt",
     "attend",
     "debugging",
