@@ -265,9 +265,9 @@ class Method {
   }
   // Where ways meet in code without frames, the verifier finds out what the objects that a slot
   // may hold have in common, and loads their classes for it. Some may not be there, so a slot of
-  // ours holds one thing only, as long as there are not too many.
+  // ours holds one thing only, as long as there are not too many: each makes the frame larger.
   void reuse_temporaries() {
-    constexpr uint32_t kMostTemporaries = 256;
+    constexpr uint32_t kMostTemporaries = 1024;
     if (has_frames_ || next_temporary_ - first_temporary_ > kMostTemporaries)
       next_temporary_ = first_temporary_;
   }

@@ -36,6 +36,18 @@ def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
     assert found.classes >= SAMPLE[name]
 
 
+@pytest.mark.slow
+@pytest.mark.on("21")
+@pytest.mark.timeout(400)
+def test_large_methods_without_frames_need_no_class_that_is_not_there(jvm: jvms.Jvm) -> None:
+    """Their calls pass objects of the Closure compiler, which is not there, by the hundred."""
+    names = ["org.clojure:clojurescript:1.10.520", "org.clojure:clojure:1.11.1"]
+    jars = verify_jars.fetched(names, jvms.ROOT / "build" / "jars")
+    found = verification.run(jvm, jars[:1], verification.EVERYTHING, beside=jars)
+    assert found.failed == {}
+    assert found.classes >= 2600
+
+
 def test_the_list_names_each_jar_once() -> None:
     names = verify_jars.listed()
     assert len(names) == len(set(names)) >= 300
