@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adapter.client import Client, Failed, line
+import compiler
+from adapter.client import SOURCE, Client, Failed, line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adapter.conftest import Begin
 
 
@@ -207,4 +210,36 @@ def test_a_request_is_cancelled_while_it_runs(client: Client, command: list[str]
     assert response["message"] == "cancelled"
     assert client.response()["success"]
     assert client.evaluate(thread, "1 + 1")["result"] == "2"
+    client.disconnect()
+
+
+def test_a_changed_source_replaces_the_code_of_the_running_program(
+    begin: Begin, tmp_path: Path
+) -> None:
+    """Breakpoints stay where they were; what does not compile is said."""
+    javac = compiler.javac_home(21)
+    if javac is None:
+        pytest.skip("no javac here")
+    client = begin(line("GROSS"))
+    thread = client.stopped("breakpoint")
+    changed = tmp_path / "Debugged.java"
+    changed.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000;"))
+    chosen = {"sources": [str(changed)], "javac": str(javac / "bin" / "javac")}
+    results = client.ask("redefineClasses", **chosen)["classes"]
+    assert {"name": "Debugged", "redefined": True} in results
+    client.ask("continue", threadId=thread)
+    while True:
+        thread = client.stopped("breakpoint")
+        local = client.locals(thread)
+        if int(local["net"]["value"]) == 7000 * int(local["count"]["value"]):
+            break
+        client.ask("continue", threadId=thread)
+    changed.write_text(SOURCE.read_text().replace("count * 100;", "count * ;"))
+    with pytest.raises(Failed, match="does not compile"):
+        client.ask("redefineClasses", **chosen)
+    changed.write_text(SOURCE.read_text().replace("    String note", "    int added; String note"))
+    results = client.ask("redefineClasses", **chosen)["classes"]
+    refused = next(one for one in results if one["name"] == "Debugged")
+    assert not refused["redefined"]
+    assert refused["message"]
     client.disconnect()

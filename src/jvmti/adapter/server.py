@@ -6,6 +6,7 @@ from io import RawIOBase
 from typing import BinaryIO
 
 from jvmti.adapter.breakpoints import BreakpointRequests
+from jvmti.adapter.class_replacement import ReplacementRequests
 from jvmti.adapter.code_addresses import CodeAddresses
 from jvmti.adapter.conversation import Conversation
 from jvmti.adapter.data_breakpoints import DataBreakpointRequests
@@ -58,6 +59,7 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
         running,
         LeavingRequests(session, evaluation, running),
         ModuleRequests(session),
+        ReplacementRequests(session),
         EvaluateRequests(session, evaluation, variables),
         sources,
         memory,

@@ -1,0 +1,249 @@
+"""Random sequences of requests, made from the protocol's schema: valid ones, and wrong ones.
+
+python tests/adapter/random_requests.py --jvm 25 --requests 100000 [--late]
+
+Each request must be answered once and in order, whatever is in it; adapter and program live on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+TESTS = Path(__file__).parents[1]
+if __name__ == "__main__":
+    sys.path.insert(0, str(TESTS))
+
+from hypothesis import HealthCheck, Phase, given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+import compiler  # noqa: E402
+import jvms  # noqa: E402
+from adapter.client import SOURCE, Client, line, schema  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ENDING = {"disconnect", "terminate", "launch", "attach", "restart", "initialize"}
+"""Requests that end a session; they have tests of their own."""
+
+_TEXTS = st.sampled_from(
+    [
+        "count",
+        "net + 1",
+        "this.lines",
+        "lines.get(999)",
+        'note = "other"',
+        "square(3)",
+        "1 / 0",
+        "((",
+        "this",
+        "Debugged.total",
+        "java.lang.IllegalStateException",
+        "% 3",
+        "10",
+        "caught",
+        "uncaught",
+        "0x100003",
+        "array:7",
+        "",
+        "\0",
+        "ä😀",
+        "\ud800",
+        str(SOURCE),
+        "/nowhere/Debugged.java",
+        "into",
+        "instruction",
+    ]
+) | st.text(max_size=20)
+_JUNK = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2)
+    ),
+    max_leaves=4,
+)
+_LINES = [line(word) for word in ("NET", "GROSS", "BOTH", "NESTED", "CAUGHT", "DEEP")]
+
+
+def _values(shape: dict[str, Any], depth: int = 0) -> st.SearchStrategy[Any]:
+    """Values of a part of the schema."""
+    if "$ref" in shape:
+        shape = schema()["definitions"][shape["$ref"].rpartition("/")[2]]
+    if "enum" in shape:
+        return st.sampled_from(shape["enum"])
+    kind = shape.get("type")
+    if isinstance(kind, list):
+        kind = kind[0]
+    if kind == "object" or "properties" in shape:
+        needed = set(shape.get("required", ()))
+        names = shape.get("properties", {})
+        if depth > 3:
+            return st.just({})
+        made = {name: _values(inner, depth + 1) for name, inner in names.items()}
+        return st.fixed_dictionaries(
+            {name: made[name] for name in needed if name in made},
+            optional={name: one for name, one in made.items() if name not in needed},
+        )
+    if kind == "array":
+        return st.lists(_values(shape.get("items", {}), depth + 1), max_size=3)
+    if kind in ("integer", "number"):
+        # Numbers of threads, frames and variables are small, and so are lines.
+        return st.sampled_from([1, 0, -1, 2**31, *_LINES]) | st.integers(1, 60)
+    if kind == "boolean":
+        return st.booleans()
+    return _TEXTS if kind == "string" else _JUNK
+
+
+@functools.cache
+def _arguments() -> dict[str, st.SearchStrategy[Any]]:
+    """The arguments of each request of the protocol."""
+    found = {}
+    for definition in schema()["definitions"].values():
+        for part in definition.get("allOf", ()):
+            properties = part.get("properties", {})
+            for command in properties.get("command", {}).get("enum", ()):
+                if command not in ENDING:
+                    found[command] = _values(properties.get("arguments", {}))
+    return found
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> tuple[Any, Any]:
+    """A request: one in eight has something wrong in it."""
+    known = _arguments()
+    command: Any = draw(st.sampled_from(sorted(known)))
+    arguments: Any = draw(known[command])
+    wrong = draw(st.integers(0, 31))
+    if wrong == 0:
+        arguments = draw(_JUNK)
+    elif wrong == 1:
+        command = draw(_JUNK.filter(lambda one: one not in ENDING if isinstance(one, str) else 1))
+    elif wrong in (2, 3) and isinstance(arguments, dict) and arguments:
+        arguments = dict(arguments)
+        arguments[draw(st.sampled_from(sorted(arguments)))] = draw(_JUNK)
+    return command, arguments
+
+
+class Session:
+    """A session that random requests are sent to, with numbers of threads that exist.
+
+    Attributes:
+        sent: how many requests of each name were sent.
+        failed: how many of these failed.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.sent: Counter[str] = Counter()
+        self.failed: Counter[str] = Counter()
+        self._seen = 0
+
+    def send(self, sequence: Sequence[tuple[Any, Any]]) -> None:
+        """Send a sequence; each of its requests must have its response in time."""
+        client = self.client
+        for command, arguments in sequence:
+            if isinstance(arguments, dict) and arguments.get("threadId") in range(1, 61):
+                arguments = {**arguments, "threadId": self._halted(arguments["threadId"])}
+            client.post(command, arguments)
+        for command, _ in sequence:
+            found = client.response(timeout=120)
+            self.sent[str(command)] += 1
+            self.failed[str(command)] += not found["success"]
+
+    def _halted(self, otherwise: int) -> int:
+        """The number of a thread that has stopped some time."""
+        for event in reversed(self.client.events[self._seen :]):
+            if event["event"] == "stopped":
+                number: int = event["body"]["threadId"]
+                return number
+        return otherwise
+
+    def resume(self) -> None:
+        """Remove all breakpoints and let all threads run, so that the next ones stop anew."""
+        client = self.client
+        client.breakpoints()
+        for command in ("setFunctionBreakpoints", "setDataBreakpoints"):
+            client.ask(command, breakpoints=[])
+        client.ask("setExceptionBreakpoints", filters=[])
+        client.ask("setInstructionBreakpoints", breakpoints=[])
+        for event in client.events[self._seen :]:
+            if event["event"] == "stopped":
+                client.post("continue", {"threadId": event["body"]["threadId"]})
+                client.response()
+        self._seen = len(client.events)
+        client.breakpoints(line("GROSS"))
+
+
+def run(session: Session, examples: int, size: int, seed: int | None = None) -> None:
+    """Send random sequences.
+
+    Args:
+        session: the session.
+        examples: how many sequences.
+        size: requests in each at most.
+        seed: for the same ones again.
+    """
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.lists(requests(), min_size=size // 2, max_size=size))
+    def send(sequence: list[tuple[Any, Any]]) -> None:
+        session.resume()
+        session.send(sequence)
+
+    if seed is not None:
+        from hypothesis import seed as seeded
+
+        send = seeded(seed)(send)
+    send()
+
+
+def main() -> None:
+    """Send as many as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jvm", default="25")
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--late", action="store_true")
+    parser.add_argument("--seed", type=int, default=0)
+    chosen = parser.parse_args()
+    jvm = jvms.named(chosen.jvm)
+    command = [str(jvm.java), "-cp", str(compiler.classes("Debugged")), "Debugged"]
+    program = None
+    began = time.monotonic()
+    total = 0
+    while total < chosen.requests:
+        client = Client()
+        if chosen.late:
+            program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+            time.sleep(2)
+            client.attach(program.pid, line("GROSS"))
+        else:
+            client.launch(line("GROSS"), command=command)
+        session = Session(client)
+        run(session, min(100, (chosen.requests - total) // 15 + 1), 20, chosen.seed + total)
+        total += session.sent.total()
+        rate = total / (time.monotonic() - began)
+        failed = session.failed.total() / session.sent.total()
+        print(f"{total:,} requests, {rate:.0f}/s, {failed:.0%} failed", flush=True)
+        assert not client.has_event("terminated"), "the program has ended"
+        client.disconnect()
+        if program is not None:
+            assert program.poll() is None, "the JVM has ended"
+            program.kill()
+            program.wait()
+
+
+if __name__ == "__main__":
+    main()
