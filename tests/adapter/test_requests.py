@@ -217,7 +217,7 @@ def test_a_changed_source_replaces_the_code_of_the_running_program(
     begin: Begin, tmp_path: Path
 ) -> None:
     """Breakpoints stay where they were; what does not compile is said."""
-    javac = compiler.javac_home(21)
+    javac = compiler.javac_home(11)
     if javac is None:
         pytest.skip("no javac here")
     client = begin(line("GROSS"))

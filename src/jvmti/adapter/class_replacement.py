@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.adapter.arguments import Arguments, RequestFailed
 from jvmti.adapter.conversation import explained
 from jvmti.adapter.requests import answers
+from jvmti.adapter.source_places import declared_in
 from jvmti.classfile.structure import ClassFile
 from jvmti.interface.errors import Error
 from jvmti.text.printable import printable, printable_lines
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from jvmti.adapter.debug_session import DebugSession
 
+_MAJOR_OF_0 = 44
+"""Release 1 of Java had the version 45 of class files, and so on."""
 _WITHIN = 120.0
 """Seconds that a compilation may take."""
 
@@ -72,7 +75,7 @@ class ReplacementRequests:
             )
         path = ":".join(map(str, vm.source_path.class_path))
         command = [javac, "-g", "-nowarn", "-proc:none", "-d", str(place)]
-        command += ["--release", str(vm.version.major)]
+        command += ["--release", str(self._release(sources))]
         try:
             done = subprocess.run(
                 [*command, "-cp", path, *sources],
@@ -90,6 +93,16 @@ class ReplacementRequests:
         if done.returncode != 0:
             text = printable_lines(done.stderr[:4000].strip())
             raise RequestFailed(f"the source does not compile:\n{text}")
+
+    def _release(self, sources: list[str]) -> int:
+        """The release of Java that the sources were compiled for: class files say it."""
+        vm = self._session.vm
+        patterns = "\n".join(one for source in sources for one in declared_in(source)[1])
+        loaded = [one for one in vm.classes(patterns) if not one.is_array]
+        if not loaded:
+            raise RequestFailed("no class of these sources is loaded: there is nothing to redefine")
+        _, major = vm.lookup_env.get_class_version_numbers(loaded[0])
+        return int(major) - _MAJOR_OF_0
 
     def _redefine(self, file: Path) -> Iterator[dict[str, Any]]:
         try:

@@ -51,25 +51,16 @@ class SourcePlaces:
         self._lock = threading.Lock()
 
     def classes_in(self, path: str) -> list[str]:
-        """The names, or patterns, of the classes that a source file may have.
+        """The names, or patterns, of the classes that a source file may have; see `declared_in`.
 
-        Those that the file declares, with what is nested in them; where the file cannot be read,
-        those of its name in any package.
+        Frames of these classes have that file as their source from now on.
         """
-        file = Path(path)
-        try:
-            text = _COMMENT.sub(" ", file.read_text("utf-8", "replace"))
-        except OSError:
-            return [file.stem, f"*.{file.stem}", f"{file.stem}$*", f"*.{file.stem}$*"]
-        package = _PACKAGE.search(text)
-        before = f"{package[1]}." if package else ""
-        with self._lock:
-            self._paths[package[1] if package else "", file.name] = path
-            self._known.clear()
-        names = {file.stem: None, f"{file.stem}Kt": None}
-        names |= dict.fromkeys(_JVM_NAME.findall(text))
-        names |= dict.fromkeys(_TYPE.findall(text))
-        return [f"{before}{name}{inner}" for name in names for inner in ("", "$*")]
+        package, patterns = declared_in(path)
+        if package is not None:
+            with self._lock:
+                self._paths[package, Path(path).name] = path
+                self._known.clear()
+        return patterns
 
     def at(self, frame: Frame) -> tuple[dict[str, Any] | None, int | None]:
         """The source of a frame, as the protocol has it, and the line in it.
@@ -166,4 +157,24 @@ class SourcePlaces:
         return {"sources": files + bodies}
 
 
-__all__ = ["Shown", "SourcePlaces"]
+def declared_in(path: str) -> tuple[str | None, list[str]]:
+    """The package of a source file, and patterns for the classes that it may have.
+
+    Those that the file declares, with what is nested in them. Where the file cannot be read, the
+    package is unknown, and they are those of the file's name in any package.
+    """
+    file = Path(path)
+    try:
+        text = _COMMENT.sub(" ", file.read_text("utf-8", "replace"))
+    except (OSError, ValueError):
+        return None, [file.stem, f"*.{file.stem}", f"{file.stem}$*", f"*.{file.stem}$*"]
+    package = _PACKAGE.search(text)
+    before = f"{package[1]}." if package else ""
+    names = {file.stem: None, f"{file.stem}Kt": None}
+    names |= dict.fromkeys(_JVM_NAME.findall(text))
+    names |= dict.fromkeys(_TYPE.findall(text))
+    patterns = [f"{before}{name}{inner}" for name in names for inner in ("", "$*")]
+    return package[1] if package else "", patterns
+
+
+__all__ = ["Shown", "SourcePlaces", "declared_in"]
