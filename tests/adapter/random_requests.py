@@ -25,7 +25,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
-from adapter.client import SOURCE, Client, line, schema  # noqa: E402
+from adapter.client import SOURCE, Client, Failed, line, schema  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,27 +143,26 @@ class Session:
         self.client = client
         self.sent: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
-        self._seen = 0
+        self._known: dict[str, int] = {}
 
     def send(self, sequence: Sequence[tuple[Any, Any]]) -> None:
         """Send a sequence; each of its requests must have its response in time."""
         client = self.client
         for command, arguments in sequence:
-            if isinstance(arguments, dict) and arguments.get("threadId") in range(1, 61):
-                arguments = {**arguments, "threadId": self._halted(arguments["threadId"])}
-            client.post(command, arguments)
+            client.post(command, self._real(arguments))
         for command, _ in sequence:
             found = client.response(timeout=120)
             self.sent[str(command)] += 1
             self.failed[str(command)] += not found["success"]
 
-    def _halted(self, otherwise: int) -> int:
-        """The number of a thread that has stopped some time."""
-        for event in reversed(self.client.events[self._seen :]):
-            if event["event"] == "stopped":
-                number: int = event["body"]["threadId"]
-                return number
-        return otherwise
+    def _real(self, arguments: Any) -> Any:
+        """The arguments, with numbers of things that exist in place of some others."""
+        if not isinstance(arguments, dict):
+            return arguments
+        return {
+            name: self._known[name] if name in self._known and value in range(1, 61) else value
+            for name, value in arguments.items()
+        }
 
     def resume(self) -> None:
         """Remove all breakpoints and let all threads run, so that the next ones stop anew."""
@@ -173,12 +172,24 @@ class Session:
             client.ask(command, breakpoints=[])
         client.ask("setExceptionBreakpoints", filters=[])
         client.ask("setInstructionBreakpoints", breakpoints=[])
-        for event in client.events[self._seen :]:
-            if event["event"] == "stopped":
-                client.post("continue", {"threadId": event["body"]["threadId"]})
-                client.response()
-        self._seen = len(client.events)
+        # All that ever stopped: a step may end at any moment.
+        stops = [one["body"] for one in client.events if one["event"] == "stopped"]
+        for thread in {one["threadId"] for one in stops}:
+            client.post("continue", {"threadId": thread})
+            client.response()
         client.breakpoints(line("GROSS"))
+        self._note_stop()
+
+    def _note_stop(self) -> None:
+        """Wait for a stop, and note the numbers of what there is."""
+        client = self.client
+        try:
+            thread = client.stopped(timeout=3)
+            frame = client.top(thread)["id"]
+            scope = client.scope(frame)
+        except (AssertionError, Failed):
+            return  # of before, and it runs again
+        self._known = {"threadId": thread, "frameId": frame, "variablesReference": scope}
 
 
 def run(session: Session, examples: int, size: int, seed: int | None = None) -> None:

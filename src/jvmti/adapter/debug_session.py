@@ -11,6 +11,7 @@ from jvmti.adapter.arguments import Arguments, RequestFailed
 from jvmti.adapter.conversation import Conversation
 from jvmti.adapter.references import References
 from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
+from jvmti.interface.errors import CallTimeout
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
@@ -105,7 +106,7 @@ class DebugSession:
         if before is not None and before.is_same_hit(stop):
             return  # of another request at this place, whose stop the client had
         self._local.stop = stop
-        number = self.vm.threads.ids([stop.thread])[0]
+        number = self._number_of(stop)
         self.halted.end_step(number)
         halted = StoppedThread(stop, number, reason, text)
         if not self.halted.add(halted):
@@ -123,6 +124,14 @@ class DebugSession:
             halted.serve()
         finally:
             self.halted.remove(halted)
+
+    def _number_of(self, stop: Stop) -> int:
+        while True:
+            try:
+                return self.vm.threads.ids([stop.thread])[0]
+            except CallTimeout:
+                # It was paused on its way here, and answers when the client lets it go on.
+                log.debug("%r is suspended at a stop", stop.thread)
 
     def run(self, halted: HaltedThread, function: Callable[[], T]) -> T:
         """Run a function where it can use a stopped thread; see `HaltedThread.run`."""

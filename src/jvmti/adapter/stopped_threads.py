@@ -189,12 +189,21 @@ class HaltedThreads:
         self._steps: dict[int, Sequence[StopRequest]] = {}
 
     def add(self, halted: HaltedThread) -> bool:
-        """Note a thread; false if none may stop any more."""
+        """Note a thread; false if none may stop any more, or it is at a stop already.
+
+        A thread may come to a stop in the moment when it is paused: then it is at the stop.
+        """
         with self._lock:
             if self._closed:
                 return False
+            before = self._threads.get(halted.id)
+            if before is not None and isinstance(halted, PausedThread):
+                return False
             self._threads[halted.id] = halted
-            return True
+        if before is not None:
+            self._references.forget(before)
+            before.resume()
+        return True
 
     def remove(self, halted: HaltedThread) -> None:
         """Forget a thread, and the numbers of its frames and variables."""

@@ -90,11 +90,12 @@ class ThreadRequests:
         halted = session.halted.find(number)
         if halted is None:
             try:
-                halted = PausedThread(self.find(number), number)
+                paused = PausedThread(self.find(number), number)
             except ThreadNotAlive:
                 raise RequestFailed(f"thread {number} has ended") from None
-            if not session.halted.add(halted):
-                halted.resume()
+            if not session.halted.add(paused):
+                paused.resume()
+            halted = session.halted.find(number) or paused
         reason = halted.reason
         session.conversation.afterwards(
             lambda: session.conversation.event(
