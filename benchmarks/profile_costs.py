@@ -1,6 +1,6 @@
 """Measures what profiles cost, beside async-profiler, and whether they reach what they must.
 
-    python benchmarks/profile_costs.py [--jvm 17,25] [--rounds 5]
+    python benchmarks/profile_costs.py [--jvm 17,25] [--rounds 4]
 
 A program does units of work. A cost is the processor time of its process for a unit while a profile
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
@@ -256,7 +256,7 @@ def main() -> int:
     """Run all parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
-    parser.add_argument("--rounds", type=int, default=5, help="turns of each profiler")
+    parser.add_argument("--rounds", type=int, default=4, help="turns of each profiler")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name:
