@@ -210,6 +210,10 @@ def main() -> int:
                         options = {**options, "unloaded": True}
                     with traced(vm, **options)():
                         row(what, target, bare)
+                with vm.logpoint(METHODS[0], by="method"):
+                    row("jvmti, a counter", target, bare)
+                with logged(vm, "here"):
+                    row("jvmti, a logpoint without values", target, bare)
                 with logged(vm, "{a} {b}", when="a == -1"):
                     row("jvmti, a logpoint of a false condition", target, bare)
                 with logged(vm, "{a} {b}"):
