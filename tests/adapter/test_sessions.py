@@ -132,6 +132,14 @@ def test_lines_without_code_are_said_with_those_that_have_some(begin: Begin) -> 
     assert not found[0]["verified"]
     assert "nearest lines with code" in found[0]["message"]
     assert found[1]["verified"]
+    places = client.ask(
+        "breakpointLocations",
+        source={"path": str(SOURCE)},
+        line=line("NET") - 1,
+        endLine=line("RETURN") + 1,
+    )
+    lines = [one["line"] for one in places["breakpoints"]]
+    assert lines == [line("NET"), line("GROSS"), line("RETURN")]
     client.disconnect()
 
 

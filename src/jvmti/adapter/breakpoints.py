@@ -177,6 +177,17 @@ class BreakpointRequests:
             wanted.append(((line, rule), create))
         return self.response(self.replace(("source", number, path), wanted))
 
+    @answers("breakpointLocations")
+    def breakpoint_locations(self, given: Arguments) -> dict[str, Any]:
+        """The lines of a range that have code, in the loaded classes of a source."""
+        self._session.vm  # noqa: B018 - without one there are no classes
+        path = given.inner("source").text("path", "")
+        first = self._session.from_client(given.number("line"))
+        last = self._session.from_client(given.number("endLine", given.number("line")))
+        lines = self._lines(self._sources.classes_in(path)) if path else set()
+        found = sorted(one for one in lines if first <= one <= last)
+        return {"breakpoints": [{"line": self._session.to_client(one)} for one in found]}
+
     def _at_code(self, shown: Shown, line: int, rule: Rule) -> Create:
         """A breakpoint in a disassembly: at the first instruction from a line on."""
 

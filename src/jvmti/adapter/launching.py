@@ -33,6 +33,7 @@ _PATIENCE = 5.0
 CAPABILITIES: dict[str, Any] = {
     "supportsConfigurationDoneRequest": True,
     "supportsFunctionBreakpoints": True,
+    "supportsBreakpointLocationsRequest": True,
     "supportsConditionalBreakpoints": True,
     "supportsHitConditionalBreakpoints": True,
     "supportsLogPoints": True,
