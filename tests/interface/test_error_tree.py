@@ -11,8 +11,13 @@ import pytest
 
 import jvmti
 
-NOT_RAISED_TO_CALLERS = {"CommandFailed", "RemoteTraceback", "PrintableError"}
-"""How a command ends, the cause of another exception, and what the base is made of."""
+NOT_RAISED_TO_CALLERS = {
+    "CommandFailed", "RemoteTraceback", "PrintableError",
+    "MalformedMessage", "RequestFailed", "RequestCancelled", "StreamLost",
+    "Forbidden", "NoSuchCall", "NotAssigned",
+}  # fmt: skip
+"""How a command ends, the cause of another exception, and what the base is made of; how a request
+of an editor ends; and what becomes an `ExpressionError`."""
 
 
 def exceptions() -> list[type[BaseException]]:
