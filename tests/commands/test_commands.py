@@ -331,8 +331,8 @@ def test_every_verb_explains_itself(verb: str) -> None:
     text = done(verb, "--help")
     first = (type(command(verb)).__doc__ or "").splitlines()[0]
     assert first in text
-    # Those that run scripts print what the scripts print.
-    assert "--json" in text or verb in ("run", "attach", "shell", "completion")
+    # Those that run scripts print what the scripts print, and `debug` speaks with an editor.
+    assert "--json" in text or verb in ("run", "attach", "shell", "completion", "debug")
 
 
 @pytest.mark.parametrize("verb", ["info", "threads", "conformance", "doctor"])

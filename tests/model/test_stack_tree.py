@@ -115,7 +115,7 @@ def test_sampling_says_that_no_thread_was_chosen(
     assert "did you mean 'block*'?" in beginning.unseen
     caplog.clear()
     chosen = vm.threads.sample(0, names="blocked", state="RUNNABLE")
-    assert chosen.unseen == "none of 1 threads had a stack and was RUNNABLE"
+    assert chosen.unseen == "none of 1 thread had a stack and was RUNNABLE"
     assert chosen.unseen in str(chosen)
     assert caplog.records == []
     seen = vm.threads.sample(0, names="blocked")

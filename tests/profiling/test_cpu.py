@@ -16,6 +16,7 @@ import pytest
 
 import jvmti
 from jvmti.interface.errors import NotAvailable
+from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
 from jvmti.profile.tables import FrameKind, Kind, State
 from jvmti.profiling.live_profile import LiveProfile
 from profiling.shares import error, noise, of_thread, parsed
@@ -189,6 +190,7 @@ def test_a_detached_session_leaves_nothing(program: JavaProgram) -> None:
         (["cpus"], {}, "none of cpu"),
         ([], {"engine": "best"}, "none of"),
         ([], {"interval": 0}, "not positive"),
+        ([], {"interval": 0.00005}, "shorter than 0.0001 s"),
         ([], {"interval": {"wall": 1}}, "which is no kind"),
         ([], {"depth": 0}, "not from 1"),
         ([], {"depth": 1 << 20}, "not from 1"),
@@ -199,6 +201,12 @@ def test_wrong_options_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         vm.profile(*kinds, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", [ProfiledKind.CPU, ProfiledKind.WALL])
+def test_the_agent_refuses_intervals_that_leave_no_time(vm: jvmti.VM, kind: ProfiledKind) -> None:
+    with pytest.raises(jvmti.errors.IllegalArgument, match="leave the program no time"):
+        vm._agent.open_profile(kind, ProfileEngine.BEST, 99_999, 64, False, None)
 
 
 def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:

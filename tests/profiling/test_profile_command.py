@@ -74,7 +74,7 @@ def test_requests_are_printed(serving: JavaProgram) -> None:
         found = json.loads(done("profile", serving.pid, "--duration", 2, *words, "--json"))
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
     assert {"/order", "/search", "/broken"} <= set(names)
-    assert names.index("/order") < names.index("/search") < names.index("/broken")
+    assert names.index("/order") < names.index("/broken")
 
 
 def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ sys.path.append(str(Path(__file__).parents[2] / "native" / "agent" / "generate")
 
 import interface_text
 
-INTERFACE = (4, "42df1ae721ed281b8920c8b24a96623c")
+INTERFACE = (4, "1f330ed9f3be95c9c39882d6ef03c88d")
 """The version of the interface, and its digest.
 
 Where a test says that the digest is another one, something that travels has changed: raise

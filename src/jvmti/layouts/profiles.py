@@ -71,9 +71,9 @@ class SampleState(enum.IntEnum):
     NATIVE = 7
 
 
-PROFILES = Constants("Profiles", MOST=16, DEPTH=2048, RECORDS=1 << 17)
-"""The most profiles of one JVM at a time, the most frames of a stack, and the most
-records of a part."""
+PROFILES = Constants("Profiles", MOST=16, DEPTH=2048, RECORDS=1 << 17, SHORTEST=100_000)
+"""The most profiles of one JVM at a time, the most frames of a stack, the most records of a part,
+and the shortest interval of processor or passed time: shorter ones leave the program no time."""
 
 CHUNK = Record(
     "ProfileChunk",

@@ -74,7 +74,8 @@ class LiveProfile(Profile):
         LookupError: there is no such method, or it has no such value.
         PauseTooLong: a single class would stop the program for longer than ``max_pause``.
         NotAvailable: no engine works, or another profile has what it needs.
-        ValueError: there is no such kind or engine, or the interval is not positive.
+        ValueError: there is no such kind or engine, or the interval is not positive, or shorter
+            than 0.1 ms of processor or passed time.
     """
 
     def __init__(
@@ -340,7 +341,7 @@ def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -
         given: what was asked for, as in `jvmti.VM.profile`.
 
     Raises:
-        ValueError: an interval is not positive, or it is not clear whose it is.
+        ValueError: an interval is not positive or too short, or it is not clear whose it is.
     """
     if isinstance(given, Mapping):
         chosen = {kind_of(name): value for name, value in given.items()}
@@ -354,9 +355,14 @@ def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -
     else:
         chosen = {kinds[0]: given}
     found = {kind: chosen.get(kind, INTERVALS[kind]) for kind in kinds}
-    for value in found.values():
+    for kind, value in found.items():
         if value <= 0:
             raise ValueError(f"interval={value!r} is not positive")
+        if kind in (Kind.CPU, Kind.WALL) and value * 1e9 < PROFILES.SHORTEST:
+            raise ValueError(
+                f"interval={value!r} is shorter than {PROFILES.SHORTEST / 1e9} s: "
+                "it would leave the program no time"
+            )
     return found
 
 

@@ -140,12 +140,19 @@ jvmtiError OpenProfile(Call& call, const In<jint>& kind, const In<jint>& engine,
               engine.c() < layouts::kProfileEngineCount && interval.c() >= 0 && depth.c() > 0 &&
               depth.c() <= static_cast<jint>(layouts::Profiles::kDepth);
   if (!good) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
-  ProfileRequest request{static_cast<layouts::ProfiledKind>(kind.c()),
-                         static_cast<layouts::ProfileEngine>(engine.c()),
-                         interval.c(),
-                         depth.c(),
-                         exact.c() != 0,
-                         threads.c()};
+  auto kind_asked = static_cast<layouts::ProfiledKind>(kind.c());
+  bool is_time =
+      kind_asked == layouts::ProfiledKind::kCpu || kind_asked == layouts::ProfiledKind::kWall;
+  if (is_time && interval.c() < static_cast<jlong>(layouts::Profiles::kShortest)) {
+    call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT,
+                "an interval of %lld ns is shorter than %lld: it would leave the program no time",
+                static_cast<long long>(interval.c()),
+                static_cast<long long>(layouts::Profiles::kShortest));
+    return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  }
+  ProfileRequest request{kind_asked,     static_cast<layouts::ProfileEngine>(engine.c()),
+                         interval.c(),   depth.c(),
+                         exact.c() != 0, threads.c()};
   char why[400] = "";
   Profile* profile = Profile::open(call, request, why, sizeof why);
   if (profile == nullptr) return static_cast<jvmtiError>(call.status);
