@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from adapter.conftest import Begin
 
+pytestmark = pytest.mark.oldest_and_newest
+
 
 def test_a_thrown_exception_stops_its_thread(begin: Begin, way: str) -> None:
     """It is shown with its class, its message and where it was made."""

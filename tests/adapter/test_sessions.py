@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from adapter.conftest import Begin
     from programs import JavaPrograms
 
+pytestmark = pytest.mark.oldest_and_newest
+
 
 def test_a_thread_stops_at_a_breakpoint_with_its_stack_and_its_variables(begin: Begin) -> None:
     """The client gets the frames with their sources, and every kind of variable."""

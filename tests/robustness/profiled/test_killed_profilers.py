@@ -18,7 +18,7 @@ from robustness import steady
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
-pytestmark = [pytest.mark.stress, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.oldest_and_newest, pytest.mark.stress, pytest.mark.timeout(180)]
 
 CONTROLLER = textwrap.dedent(
     """

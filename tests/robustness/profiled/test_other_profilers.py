@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
     from programs import JavaProgram, JavaPrograms
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="the library's processor")
+pytestmark = [
+    pytest.mark.oldest_and_newest,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="the library's processor"),
+]
 
 
 @pytest.fixture(scope="session")
