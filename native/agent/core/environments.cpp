@@ -1,5 +1,7 @@
 #include "agent/core/environments.h"
 
+#include <cstring>
+
 #include "agent/calls/answers.h"
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
@@ -200,6 +202,18 @@ void Environments::mute() {
   Environment* environment;
   for (size_t i = 0; (environment = at(i)) != nullptr; ++i) {
     if (environment->env != nullptr) mute_one(*environment);
+  }
+}
+
+void Environments::relinquish_solo() {
+  jvmtiCapabilities solo{};
+  std::memcpy(&solo, &protocol::kSoloCapabilities, sizeof protocol::kSoloCapabilities);
+  Environment* environment;
+  for (size_t i = 0; (environment = at(i)) != nullptr; ++i) {
+    jvmtiEnv* env = environment->env;
+    if (env != nullptr && env->RelinquishCapabilities(&solo) == JVMTI_ERROR_NONE) {
+      environment->capabilities &= ~protocol::kSoloCapabilities;
+    }
   }
 }
 

@@ -43,6 +43,8 @@ class Environments {
   void dispose(uint32_t number);
   // No event of any reaches the controller from now on.
   void mute();
+  // Others can have what only one environment of the VM holds.
+  void relinquish_solo();
   // The session ends: all go, and their memory is kept for others.
   void dispose_all();
 

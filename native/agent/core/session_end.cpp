@@ -20,6 +20,8 @@ constexpr Stage kStages[] = {Stage::kResume, Stage::kMute,    Stage::kHangUp, St
                              Stage::kUndo,   Stage::kSettle,  Stage::kResume, Stage::kUndo,
                              Stage::kUnlist, Stage::kDispose, Stage::kFree};
 
+constexpr int kPatience = 200;  // a second
+
 }  // namespace
 
 void Session::end(JNIEnv* jni) {
@@ -30,10 +32,15 @@ void Session::end(JNIEnv* jni) {
       // A call that was going on may have suspended the thread that another one waits for.
       end_stage(jni, Stage::kResume);
       wake_waiters();
-      Locked locked(mutex_);
-      changed_.wait(mutex_, attempt < 200 ? 5 : 100);
-      // A service thread inside a Java method that never returns keeps this loop, and nothing else.
-      if (attempt == 300) log("a service thread does not come back");
+      {
+        Locked locked(mutex_);
+        changed_.wait(mutex_, attempt < kPatience ? 5 : 100);
+      }
+      if (attempt != kPatience) continue;
+      // A thread inside a Java method that never returns keeps this loop, and nothing else.
+      log("a thread does not come back from a call");
+      end_stage(jni, Stage::kUndo);
+      environments.relinquish_solo();
     }
   }
   Channel* control = control_channel_;

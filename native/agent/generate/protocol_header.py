@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpp import HEAD, camel
 from interface_text import DIGEST_SIZE
 
-from jvmti.interface.capabilities import Capabilities
+from jvmti.interface.capabilities import SOLO, Capabilities
 from jvmti.interface.declaration import Table
 from jvmti.wire import protocol
 
@@ -32,5 +32,6 @@ def protocol_header() -> str:
     lines.append(f"constexpr unsigned kCapabilityCount = {len(names)};")
     listed = ",\n    ".join(f'"{name}"' for name in names)
     lines.append(f"constexpr const char* kCapabilityNames[] = {{\n    {listed}}};")
+    lines.append(f"constexpr uint64_t kSoloCapabilities = {int(SOLO):#x};")
     lines += ["", "}  // namespace protocol", "}  // namespace jvmti", ""]
     return "\n".join(lines)

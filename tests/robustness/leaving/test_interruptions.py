@@ -313,6 +313,41 @@ def test_a_solo_capability_names_who_holds_it(target: steady.Steady, vm: jvmti.V
         other.env.add_capabilities({"can_suspend"})
 
 
+CALLING = """
+import sys, jvmti
+vm = jvmti.attach(int(sys.argv[1]), timeout=30)
+vm.env.add_capabilities({"can_suspend", "can_generate_breakpoint_events"})
+with vm.breakpoint("Steady$Prey", "deeper") as stops:
+    stop = stops.next()
+    print("called", flush=True)
+    vm.find_class("Steady").call("pause", 100_000)
+"""
+
+
+def test_a_call_that_goes_on_keeps_no_solo_capability_of_a_controller_that_is_gone(
+    java_program: programs.JavaPrograms,
+) -> None:
+    target = steady.launch(java_program)
+    command = [sys.executable, "-c", CALLING, str(target.pid)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as gone:
+        assert gone.stdout is not None
+        assert gone.stdout.readline() == "called\n"
+        time.sleep(0.5)
+        gone.kill()
+    with jvmti.attach(target.pid) as vm:
+        wanted = {"can_suspend", "can_generate_breakpoint_events"}
+        until = time.monotonic() + 30
+        while True:
+            try:
+                vm.env.add_capabilities(wanted)
+                break
+            except jvmti.errors.NotAvailable:
+                assert time.monotonic() < until
+                time.sleep(0.1)
+        with vm.breakpoint("Steady$Prey", "deeper") as stops:
+            stops.next(timeout=30)
+
+
 def test_a_thread_stays_suspended_for_no_session_that_gave_the_capability_back(
     target: steady.Steady,
 ) -> None:
