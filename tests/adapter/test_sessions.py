@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
+import subprocess
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from adapter.client import SOON, SOURCE, Client, Failed, line
+from adapter.client import COMMAND, SOON, SOURCE, Client, Failed, line
 
 if TYPE_CHECKING:
     from adapter.conftest import Begin
@@ -226,6 +229,20 @@ def test_a_client_that_dies_leaves_nothing_suspended(
     seen = len(program.lines)
     while len(program.lines) < seen + 3:
         program.read_line()
+
+
+@pytest.mark.newest
+def test_requests_before_the_end_of_the_input_are_answered() -> None:
+    """Each once, though the input ends with the last of them."""
+    asked = ["initialize", "threads", "modules", "fly"]
+    messages = [
+        json.dumps({"seq": number, "type": "request", "command": command}).encode()
+        for number, command in enumerate(asked, 1)
+    ]
+    given = b"".join(b"Content-Length: %d\r\n\r\n%b" % (len(one), one) for one in messages)
+    done = subprocess.run(COMMAND, input=given, capture_output=True, timeout=60, check=True)
+    numbers = re.findall(rb'"request_seq": (\d+)', done.stdout)
+    assert numbers == [b"1", b"2", b"3", b"4"]
 
 
 def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> None:

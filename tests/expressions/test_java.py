@@ -167,3 +167,8 @@ def test_a_mistake_is_named_with_its_column(
     assert caught.value.text == text
     assert isinstance(caught.value, ValueError)
     assert frame.evaluate("i") == 42
+
+
+def test_an_expression_is_text(frame: Frame) -> None:
+    with pytest.raises(TypeError, match="an expression is text, not int: 3"):
+        frame.evaluate(3)  # type: ignore[arg-type]

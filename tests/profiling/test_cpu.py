@@ -209,6 +209,11 @@ def test_the_agent_refuses_intervals_that_leave_no_time(vm: jvmti.VM, kind: Prof
         vm._agent.open_profile(kind, ProfileEngine.BEST, 99_999, 64, False, None)
 
 
+def test_an_interval_is_a_number(vm: jvmti.VM) -> None:
+    with pytest.raises(TypeError, match="interval='10 ms' is no number"):
+        vm.profile("cpu", interval="10 ms")  # type: ignore[arg-type]
+
+
 def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.001, depth=20) as profile:
         program.ask("mixed 1")

@@ -46,6 +46,7 @@ class Conversation:
         self._current: int | None = None
         self._cancelled: set[int] = set()
         self._cancel = threading.Event()
+        self._input_is_over = False
         self._afterwards: list[Callable[[], object]] = []
         self.is_over = threading.Event()
 
@@ -84,8 +85,9 @@ class Conversation:
         while not self.is_over.is_set():
             message = self._requests.get()
             if message is None:
-                return
+                break
             self._answer(message)
+        self.is_over.set()
 
     def end(self) -> None:
         """Answer nothing more."""
@@ -113,7 +115,11 @@ class Conversation:
             log.debug("no more requests: %s", error)
             if isinstance(error, StreamLost):
                 self.output(f"{error}; the session ends\n", "important")
-        self.end()
+        # Each request gets its response, but nobody waits for what it does.
+        with self._lock:
+            self._input_is_over = True
+            self._cancel.set()
+        self._requests.put(None)
 
     def _arrived(self, message: Any) -> None:
         if not isinstance(message, dict) or message.get("type") in ("response", "event"):
@@ -141,7 +147,7 @@ class Conversation:
         with self._lock:
             self._current = number
             self._cancel.clear()
-            if number in self._cancelled:
+            if number in self._cancelled or self._input_is_over:
                 self._cancelled.discard(number)
                 self._cancel.set()
         response: dict[str, Any] = {

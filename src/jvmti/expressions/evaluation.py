@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
-from jvmti.expressions.parsing import parsed
+from jvmti.expressions.parsing import checked_text, parsed
 from jvmti.expressions.values import Value
 from jvmti.interface.frozen import frozen
 
@@ -81,7 +81,7 @@ def evaluated(
     Raises:
         ExpressionError, JavaException, CallTimeout and others: as for `evaluate`.
     """
-    if text.startswith(PYTHON):
+    if checked_text(text).startswith(PYTHON):
         return _in_python(frame, text[len(PYTHON) :])
     evaluator = Evaluator(frame, parsed(text), timeout, pure=pure)
     return _result(evaluator, evaluator.evaluate())

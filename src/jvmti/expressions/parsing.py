@@ -121,10 +121,22 @@ def parsed(text: str) -> ParsedExpression:
         text: the expression.
 
     Raises:
+        TypeError: it is no text.
         ExpressionError: it is not an expression of Java; the message says where.
         ImportError: ``tree-sitter`` or its grammar of Java is not installed.
     """
-    return ParsedExpression(text)
+    return ParsedExpression(checked_text(text))
+
+
+def checked_text(text: str) -> str:
+    """The text of an expression.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"an expression is text, not {type(text).__name__}: {text!r}")
+    return text
 
 
 class _Parsers(threading.local):
@@ -156,4 +168,12 @@ def parser_of_java() -> Any:
     return _parsers.parser
 
 
-__all__ = ["COMMENTS", "ParsedExpression", "children", "field", "parsed", "parser_of_java"]
+__all__ = [
+    "COMMENTS",
+    "ParsedExpression",
+    "checked_text",
+    "children",
+    "field",
+    "parsed",
+    "parser_of_java",
+]

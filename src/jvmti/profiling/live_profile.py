@@ -341,6 +341,7 @@ def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -
         given: what was asked for, as in `jvmti.VM.profile`.
 
     Raises:
+        TypeError: an interval is no number.
         ValueError: an interval is not positive or too short, or it is not clear whose it is.
     """
     if isinstance(given, Mapping):
@@ -356,6 +357,8 @@ def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -
         chosen = {kinds[0]: given}
     found = {kind: chosen.get(kind, INTERVALS[kind]) for kind in kinds}
     for kind, value in found.items():
+        if not isinstance(value, int | float):
+            raise TypeError(f"interval={value!r} is no number")
         if value <= 0:
             raise ValueError(f"interval={value!r} is not positive")
         if kind in (Kind.CPU, Kind.WALL) and value * 1e9 < PROFILES.SHORTEST:
