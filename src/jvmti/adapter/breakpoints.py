@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
-_EXPECTED = (Error, LookupError, ValueError, TypeError)
+_EXPECTED = (Error, LookupError, ValueError, TypeError, ImportError)
 
 
 class ClientBreakpoint:

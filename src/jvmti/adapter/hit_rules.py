@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.adapter.agent_conditions import agent_text
 from jvmti.adapter.arguments import Arguments, RequestFailed
 from jvmti.adapter.conversation import explained
 from jvmti.adapter.shown_values import text_of
+from jvmti.expressions import condition
+from jvmti.expressions.evaluation import PYTHON
 from jvmti.interface.errors import Error, StopOver
 
 if TYPE_CHECKING:
@@ -104,8 +105,17 @@ class RuleFunctions:
 
     @property
     def agent_condition(self) -> str | None:
-        """The condition in words of the agent's; ``None`` if it cannot decide it."""
-        return agent_text(self._rule.condition) if self._rule.condition else None
+        """The condition in the agent's language; ``None`` if it cannot decide all of it.
+
+        Raises:
+            ExpressionError: it is not an expression of Java.
+            ImportError: ``tree-sitter`` is not installed.
+        """
+        text = self._rule.condition
+        if not text or text.startswith(PYTHON):
+            return None
+        java = condition(text)
+        return None if java.remaining is not None or java.not_for_float else java.in_agent
 
     def _holds(self, stop: Stop) -> bool:
         try:

@@ -44,13 +44,9 @@ void stop(JNIEnv*, Profile& profile) {
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
-void free(Profile& profile) {
-  unmake(static_cast<EventThreads*>(profile.sampler));
-  profile.sampler = nullptr;
-}
-
 }  // namespace
 
-extern const Sampling kAllocationSampling{start, nullptr, nullptr, stop, free};
+extern const Sampling kAllocationSampling{start, nullptr, nullptr, stop,
+                                          free_sampler<EventThreads>};
 
 }  // namespace jvmti

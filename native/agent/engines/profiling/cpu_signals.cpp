@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "agent/core/class_changes.h"
+#include "agent/engines/profiling/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/signal_sources.h"
 #include "agent/engines/profiling/stack_walk.h"
@@ -205,18 +206,14 @@ void have_exact_frames(jvmtiEnv* env, JNIEnv* jni) {
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE,
                                   JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
 
-const char* listen(jvmtiEnv* env) {
+const char* listen_to_code(jvmtiEnv* env) {
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassLoad = class_load;
   callbacks.ClassPrepare = class_prepare;
   callbacks.CompiledMethodLoad = compiled;
   callbacks.ThreadStart = thread_start;
   callbacks.ThreadEnd = thread_end;
-  bool good = env->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE;
-  for (jvmtiEvent event : kEvents) {
-    good = good && env->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr) == JVMTI_ERROR_NONE;
-  }
-  return good ? nullptr : "the VM does not send the events that a profile needs";
+  return listen(env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
 void note_ended(Profile& profile, SignalSource& source) {
@@ -252,7 +249,7 @@ const char* start(JNIEnv* jni, Profile& profile) {
   if (!signalled.compare_exchange_strong(none, profile.number)) {
     return "another profile of this JVM takes processor time by signals";
   }
-  why = listen(profile.env);
+  why = listen_to_code(profile.env);
   if (why != nullptr) return why;
   if (profile.request.exact) have_exact_frames(profile.env, jni);
   give_all_ids(profile.env, jni);
@@ -305,19 +302,12 @@ bool describe(JNIEnv* jni, Profile& profile, uint32_t thread, ProfiledThread* fo
 }
 
 void stop(JNIEnv*, Profile& profile) {
-  for (jvmtiEvent event : kEvents) {
-    profile.env->SetEventNotificationMode(JVMTI_DISABLE, event, nullptr);
-  }
+  mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
   if (profile.sampler != nullptr) end_signals(profile);
-}
-
-void free(Profile& profile) {
-  unmake(static_cast<SignalSampler*>(profile.sampler));
-  profile.sampler = nullptr;
 }
 
 }  // namespace
 
-extern const Sampling kSignalSampling{start, tick, describe, stop, free};
+extern const Sampling kSignalSampling{start, tick, describe, stop, free_sampler<SignalSampler>};
 
 }  // namespace jvmti

@@ -150,13 +150,8 @@ void stop(JNIEnv*, Profile& profile) {
   sampler_of(profile).finish();
 }
 
-void free(Profile& profile) {
-  unmake(static_cast<LiveSampler*>(profile.sampler));
-  profile.sampler = nullptr;
-}
-
 }  // namespace
 
-extern const Sampling kLiveSampling{start, nullptr, nullptr, stop, free};
+extern const Sampling kLiveSampling{start, nullptr, nullptr, stop, free_sampler<LiveSampler>};
 
 }  // namespace jvmti

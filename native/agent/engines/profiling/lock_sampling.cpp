@@ -138,13 +138,8 @@ void stop(JNIEnv*, Profile& profile) {
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
-void free(Profile& profile) {
-  unmake(static_cast<LockSampler*>(profile.sampler));
-  profile.sampler = nullptr;
-}
-
 }  // namespace
 
-extern const Sampling kLockSampling{start, nullptr, nullptr, stop, free};
+extern const Sampling kLockSampling{start, nullptr, nullptr, stop, free_sampler<LockSampler>};
 
 }  // namespace jvmti

@@ -128,4 +128,11 @@ class Profile : NoCopy {
 constexpr int64_t kNoTime = 0;
 int64_t epoch_now();  // in nanoseconds
 
+// The `free` of a sampling whose sampler is of this type.
+template <class T>
+void free_sampler(Profile& profile) {
+  unmake(static_cast<T*>(profile.sampler));
+  profile.sampler = nullptr;
+}
+
 }  // namespace jvmti

@@ -363,13 +363,8 @@ void stop(JNIEnv* jni, Profile& profile) {
   if (profile.sampler != nullptr) sampler_of(profile).finish(jni);
 }
 
-void free(Profile& profile) {
-  unmake(static_cast<StackSampler*>(profile.sampler));
-  profile.sampler = nullptr;
-}
-
 }  // namespace
 
-extern const Sampling kStackSampling{start, tick, nullptr, stop, free};
+extern const Sampling kStackSampling{start, tick, nullptr, stop, free_sampler<StackSampler>};
 
 }  // namespace jvmti
