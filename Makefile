@@ -9,7 +9,7 @@
 PYTHON ?= python3
 ARGS ?=
 QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrations/test_own_process.py \
-    heap/test_histogram.py heap/test_live_snapshot.py heap/test_query.py \
+    heap/live/test_histogram.py heap/live/test_live_snapshot.py heap/test_query.py \
     model/test_classes.py model/test_frames.py model/test_objects.py model/test_threads.py \
     target/test_attach.py target/test_hotspot.py target/test_launch.py robustness/calls/test_nulls.py \
     wire/test_codecs.py wire/test_columns.py commands/test_commands.py test_model.py test_ways_in.py)

@@ -44,10 +44,10 @@ class Mutation(NamedTuple):
 
 
 CALLS = "tests/conformance/threads/test_thread.py tests/conformance/classes/test_class.py tests/wire/test_columns.py"
-HEAP = "tests/heap/test_scan.py tests/heap/test_live_rows.py tests/heap/test_referrers.py"
+HEAP = "tests/heap/live/test_scan.py tests/heap/live/test_live_rows.py tests/heap/live/test_referrers.py"
 WALKS = "tests/conformance/objects/test_heap_walks.py"
 STOPS = "tests/model/test_stops.py"
-STREAMS = "tests/events/test_streams.py"
+STREAMS = "tests/events/streams/test_streams.py"
 HANDLERS = "tests/events"
 JNI = "tests/conformance"
 LEAVING = "tests/robustness/leaving/test_leaving.py tests/robustness/stopped/test_locks.py"
@@ -92,7 +92,7 @@ MUTATIONS = (
     Mutation("the class column of a scan is off by one", "heap_scan.cpp", "class_[rows] = static_cast<uint32_t>(class_tag);", "class_[rows] = static_cast<uint32_t>(class_tag) + 1;", HEAP),
     Mutation("sizes are not in units", "heap_scan.cpp", "static_cast<uint32_t>(size / kUnits)", "static_cast<uint32_t>(size)", HEAP),
     Mutation("places of found objects keep the tag", "heap_find.cpp", "(*places)[i] -= kFoundTag;", "(*places)[i] -= 0;", HEAP),
-    Mutation("roots of ours are shown", "heap_referrers.cpp", "if (root && trace.ours(kind, info, *tag)) return 0;", "", f"{HEAP} tests/heap/test_own_references.py"),
+    Mutation("roots of ours are shown", "heap_referrers.cpp", "if (root && trace.ours(kind, info, *tag)) return 0;", "", f"{HEAP} tests/heap/live/test_own_references.py"),
     Mutation("retained sizes count the target's owners", "heap_referrers.cpp", "if ((mark.flags & kTarget) != 0) return 0;", "", HEAP),
     # ---- the agent: values, JNI, ends
     Mutation("boxes are not opened", "object_reader.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
@@ -108,7 +108,7 @@ MUTATIONS = (
     Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/wire/test_codecs.py"),
     Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/commands/test_commands.py"),
     Mutation("the last row of a record list is dropped", "declare.py", "if len(numbers) % self.length:", "if False:", "tests/wire/test_layouts.py"),
-    Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/wire/test_layouts.py tests/heap/test_scan.py"),
+    Mutation("columns begin too early", "declare.py", "(size + self.ALIGNMENT - 1) // self.ALIGNMENT", "size // self.ALIGNMENT", "tests/wire/test_layouts.py tests/heap/live/test_scan.py"),
     # ---- the package: events and debugging
     Mutation("stream columns are swapped", "records.py", "at += numpy.dtype(field.code).itemsize", "at += 4", STREAMS),
     Mutation("stacks name unknown methods", "names.py", 'raise ProtocolError("a stack in a stream names a method that was not announced")', "methods = methods * 0", "tests/wire/test_layouts.py tests/events"),

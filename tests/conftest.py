@@ -40,7 +40,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
 
-@pytest.fixture(scope="session", params=jvms.selected(), ids=str)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test for each of the JVMs that may get it, if it needs one."""
+    if "jvm" in metafunc.fixturenames:
+        able = choice_of(metafunc.config).able(metafunc.definition)
+        metafunc.parametrize("jvm", able, indirect=True, ids=str, scope="session")
+
+
+def choice_of(config: pytest.Config) -> turns.Choice:
+    """Which JVMs the tests of this run have."""
+    if _CHOICE not in config.stash:
+        config.stash[_CHOICE] = turns.Choice(every=config.option.every_jvm)
+    return config.stash[_CHOICE]
+
+
+_CHOICE = pytest.StashKey[turns.Choice]()
+
+
+@pytest.fixture(scope="session")
 def jvm(request: pytest.FixtureRequest) -> jvms.Jvm:
     """The Java virtual machine that the test runs on."""
     chosen: jvms.Jvm = request.param
@@ -250,7 +267,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     Those of completeness look at what all the others have shown.
     """
-    choice = turns.Choice(every=config.option.every_jvm)
+    choice = choice_of(config)
     left_out = {item for item in items if not choice.is_for(item)}
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))

@@ -26,7 +26,7 @@ LONGEST = (
     "tracing/test_under_fire.py",
     "model/test_stops.py",
     "heap/test_records.py",
-    "heap/test_collectors.py",
+    "heap/live/test_collectors.py",
     "robustness/faults/test_failing_allocations.py",
     "robustness/leaving/test_leaving.py",
     "agents/test_scripts.py",

@@ -1,10 +1,11 @@
 """Which of the JVMs each test runs on: with several, most tests run on some of them only.
 
 What depends on the VM everywhere, conformance and events, runs on every JVM.  Robustness runs on
-the newest, and each test on one of the others besides, in turn.  The rest runs on the oldest and on
-the newest; what is the same on every JVM on one of these two, in turn.  Whose turn it is depends on
-the name of the test alone, so that it does not change with other tests.  `pytest --every-jvm`
-(`make test-all`) runs each test on every JVM where it may show anything of its own.
+the newest, and each test on one of the others besides, in turn.  Where the VM decides what is found
+and done, tests run on the oldest and on the newest; the rest on one of these two, in turn.  Whose
+turn it is depends on the name of the test alone, so that it does not change with other tests.
+`pytest --every-jvm` (`make test-all`) runs each test on every JVM where it may show anything of its
+own.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ ON_EVERY_JVM = ("conformance", "events")
 IN_TURN = ("robustness", "test_java_programs.py")
 """The tests that run on the newest JVM and on one of the others, the interpreter-only VM among
 them, which differs in what it offers and survives."""
+
+
+ON_TWO = ("emulation", "heap/live", "instrumentation", "model", "target")
+"""The tests of what rests on the VM everywhere, though in the same way for all who use it."""
 
 
 def turn_of(nodeid: str) -> int:
@@ -53,33 +58,58 @@ class Choice:
         self._two = [jvm for jvm in there if jvm in (oldest, newest)]
         self._others = [jvm for jvm in there if jvm != newest]
 
+    def able(self, function: pytest.Function) -> list[jvms.Jvm]:
+        """The JVMs that a test may have as a parameter: some of these may be left to others.
+
+        Only for them pytest makes tests, which saves each of its processes the making of the rest.
+        Where there is none, pytest makes one even so, and `is_for` leaves it out.
+        """
+        chosen = jvms.selected()
+        able = [jvm for jvm in chosen if self._newest is None or self._may(function, jvm)]
+        return able or chosen[:1]
+
     def is_for(self, item: pytest.Item) -> bool:
         """Whether a test runs on the JVM that it has as a parameter, if it has one."""
         jvm = item.callspec.params.get("jvm") if hasattr(item, "callspec") else None
         if not isinstance(jvm, jvms.Jvm) or self._newest is None:
             return True
-        only = item.get_closest_marker("on")
+        if not self._may(item, jvm):  # marks of one of the test's parameters
+            return False
+        if self._every:
+            return True
+        if item.get_closest_marker("on") or item.get_closest_marker("newest"):
+            return True
+        since = item.get_closest_marker("since")
+        able = 0 if since is None else since.args[0]
+        takes_turns = item.get_closest_marker("oldest_and_newest")
+        if not takes_turns and is_below(item, IN_TURN):
+            return jvm in [self._newest, *in_turn(self._others, item, able)]
+        if not takes_turns and is_below(item, (*ON_EVERY_JVM, *ON_TWO)):
+            return True
+        return jvm in in_turn(self._two, item, able)
+
+    def _may(self, function: pytest.Item, jvm: jvms.Jvm) -> bool:
+        only = function.get_closest_marker("on")
         if only is not None:
             return jvm.name in only.args
-        since = item.get_closest_marker("since")
+        since = function.get_closest_marker("since")
         if since is not None and jvm.feature < since.args[0]:
             return False
-        return self._is_chosen(item, jvm, able=0 if since is None else since.args[0])
-
-    def _is_chosen(self, item: pytest.Item, jvm: jvms.Jvm, *, able: int) -> bool:
-        below = item.path.relative_to(HERE).parts[0]
-        if item.get_closest_marker("newest"):
+        if function.get_closest_marker("newest"):
             return jvm.name == jvms.NEWEST
-        if item.get_closest_marker("oldest_and_newest"):
-            return jvm in (self._two if self._every else in_turn(self._two, item, able))
-        if below in ON_EVERY_JVM:
+        if jvm in self._two:
             return True
-        if below in IN_TURN:
-            chosen = [self._newest, *in_turn(self._others, item, able)]
-            return self._every or jvm in chosen
-        if self._every:
-            return jvm.name != "zero" or jvm in self._two
-        return jvm in self._two
+        if function.get_closest_marker("oldest_and_newest"):
+            return False
+        if is_below(function, (*ON_EVERY_JVM, *IN_TURN)):
+            return True
+        return self._every and jvm.name != "zero"
+
+
+def is_below(item: pytest.Item, places: tuple[str, ...]) -> bool:
+    """Whether a test is in one of these folders or files."""
+    path = item.path.relative_to(HERE)
+    return any(path.is_relative_to(place) for place in places)
 
 
 def in_turn(among: list[jvms.Jvm], item: pytest.Item, able: int) -> list[jvms.Jvm]:

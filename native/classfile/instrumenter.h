@@ -1,7 +1,7 @@
 // Puts probes into a class file.
 #pragma once
 
-#include "classfile/method.h"
+#include "classfile/probes/method.h"
 
 namespace jvmti::classfile {
 

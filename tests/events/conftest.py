@@ -23,7 +23,7 @@ import jvms
 import jvmti
 import programs
 from events.seen import Code
-from events.streamed import Streamed
+from events.streams.streamed import Streamed
 from jvmti.interface.capabilities import Capabilities
 from jvmti.target.agent_library import library_for_executable
 

@@ -25,7 +25,7 @@ from command_line import here
 from documented import blocks
 from heap.conftest import Dumped
 from heap.hprof import OBJECT, Writer, small
-from heap.test_live_snapshot import left_behind
+from heap.live.test_live_snapshot import left_behind
 from jvmti.heap.tables.columns import display_values, plain, table
 from jvmti.heap.tables.query import Expression, QueryError, expressions
 

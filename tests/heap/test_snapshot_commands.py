@@ -15,7 +15,7 @@ import pytest
 import jvmti.heap
 import programs
 from command_line import here
-from heap.test_live_snapshot import left_behind
+from heap.live.test_live_snapshot import left_behind
 
 pytestmark = pytest.mark.oldest_and_newest
 

@@ -6,7 +6,7 @@ from jvmti.target.command_line import parse, split_argument_file
 
 
 @pytest.mark.parametrize(
-    ("words", "jvm", "main", "arguments"),
+    ("words", "options", "main", "arguments"),
     [
         (["-cp", "x.jar", "com.acme.Main", "-jar", "y"], ["-cp", "x.jar"], "com.acme.Main", 2),
         (["-Xmx1g", "-jar", "/opt/my app.jar", "run"], ["-Xmx1g"], "/opt/my app.jar", 1),
@@ -28,10 +28,10 @@ from jvmti.target.command_line import parse, split_argument_file
     ],
 )  # fmt: skip
 def test_a_command_line_comes_apart(
-    words: list[str], jvm: list[str], main: str, arguments: int
+    words: list[str], options: list[str], main: str, arguments: int
 ) -> None:
     line = parse(words)
-    assert list(line.jvm_arguments) == jvm
+    assert list(line.jvm_arguments) == options
     assert line.main == main
     assert len(line.arguments) == arguments
 

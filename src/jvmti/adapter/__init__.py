@@ -1,6 +1,7 @@
 """The Debug Adapter Protocol: what editors speak to a debugger, for any JVM.
 
-What lives here: messages, requests by subject, and the threads that are stopped for an editor.
+What lives here: the session with a client, and the threads that are stopped for it. Below it,
+messages (`protocol`) and requests by subject (`stopping`, `showing`, `code`).
 What does not: breakpoints, steps and stops themselves (`jvmti.debug`), Java expressions
 (`jvmti.expressions`) and sources (`jvmti.sources`).
 

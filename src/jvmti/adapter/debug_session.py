@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from jvmti.adapter.arguments import Arguments, RequestFailed
-from jvmti.adapter.conversation import Conversation
-from jvmti.adapter.references import References
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.conversation import Conversation
+from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
 from jvmti.interface.errors import CallTimeout
 

@@ -12,9 +12,9 @@ import threading
 from typing import IO, TYPE_CHECKING, Any
 
 import jvmti
-from jvmti.adapter.arguments import Arguments, RequestFailed
-from jvmti.adapter.exceptions import FILTERS
-from jvmti.adapter.requests import answers
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.stopping.exceptions import FILTERS
 from jvmti.interface.errors import Error
 from jvmti.target.options import AgentOptions
 from jvmti.text.printable import printable, printable_lines

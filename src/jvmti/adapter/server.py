@@ -5,26 +5,26 @@ from __future__ import annotations
 from io import RawIOBase
 from typing import BinaryIO
 
-from jvmti.adapter.breakpoints import BreakpointRequests
-from jvmti.adapter.class_replacement import ReplacementRequests
-from jvmti.adapter.code_addresses import CodeAddresses
-from jvmti.adapter.conversation import Conversation
-from jvmti.adapter.data_breakpoints import DataBreakpointRequests
+from jvmti.adapter.code.class_replacement import ReplacementRequests
+from jvmti.adapter.code.code_addresses import CodeAddresses
+from jvmti.adapter.code.disassembly import DisassemblyRequests
+from jvmti.adapter.code.source_places import SourcePlaces
 from jvmti.adapter.debug_session import DebugSession
-from jvmti.adapter.disassembly import DisassemblyRequests
-from jvmti.adapter.evaluation import EvaluateRequests, Evaluation
-from jvmti.adapter.exceptions import ExceptionRequests
-from jvmti.adapter.framing import Framing
 from jvmti.adapter.launching import LaunchRequests
-from jvmti.adapter.leaving_frames import LeavingRequests
-from jvmti.adapter.memory import ArrayMemory
-from jvmti.adapter.modules import ModuleRequests
-from jvmti.adapter.requests import answers_of
-from jvmti.adapter.source_places import SourcePlaces
-from jvmti.adapter.stacks import StackRequests
-from jvmti.adapter.stepping import RunRequests
-from jvmti.adapter.threads import ThreadRequests
-from jvmti.adapter.variables import VariableRequests
+from jvmti.adapter.protocol.conversation import Conversation
+from jvmti.adapter.protocol.framing import Framing
+from jvmti.adapter.protocol.requests import answers_of
+from jvmti.adapter.showing.evaluation import EvaluateRequests, Evaluation
+from jvmti.adapter.showing.memory import ArrayMemory
+from jvmti.adapter.showing.modules import ModuleRequests
+from jvmti.adapter.showing.stacks import StackRequests
+from jvmti.adapter.showing.threads import ThreadRequests
+from jvmti.adapter.showing.variables import VariableRequests
+from jvmti.adapter.stopping.breakpoints import BreakpointRequests
+from jvmti.adapter.stopping.data_breakpoints import DataBreakpointRequests
+from jvmti.adapter.stopping.exceptions import ExceptionRequests
+from jvmti.adapter.stopping.leaving_frames import LeavingRequests
+from jvmti.adapter.stopping.stepping import RunRequests
 
 
 def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None = None) -> None:

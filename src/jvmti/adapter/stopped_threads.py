@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from jvmti.adapter.arguments import RequestFailed
-from jvmti.adapter.conversation import Conversation, RequestCancelled
-from jvmti.adapter.references import References
+from jvmti.adapter.protocol.arguments import RequestFailed
+from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
+from jvmti.adapter.protocol.references import References
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
 

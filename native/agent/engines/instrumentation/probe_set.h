@@ -12,8 +12,8 @@
 #include <atomic>
 
 #include "agent/calls/call.h"
-#include "agent/engines/instrumentation/probe_events.h"
-#include "agent/engines/instrumentation/probe_helper.h"
+#include "agent/engines/instrumentation/hits/probe_events.h"
+#include "agent/engines/instrumentation/hits/probe_helper.h"
 #include "agent/engines/instrumentation/used_probes.h"
 #include "base/shared_memory.h"
 #include "classfile/instrumenter.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 
 #include "agent/calls/call.h"
-#include "agent/engines/profiling/code_ranges.h"
+#include "agent/engines/profiling/samplings/code_ranges.h"
 #include "agent/engines/profiling/profile_names.h"
 #include "agent/engines/profiling/sample_ring.h"
 #include "agent/engines/profiling/trace_table.h"

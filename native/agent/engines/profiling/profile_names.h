@@ -4,7 +4,7 @@
 
 #include <jvmti.h>
 
-#include "agent/engines/profiling/code_ranges.h"
+#include "agent/engines/profiling/samplings/code_ranges.h"
 #include "agent/engines/profiling/trace_table.h"
 #include "base/containers.h"
 #include "base/lock.h"

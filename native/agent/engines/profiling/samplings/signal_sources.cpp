@@ -1,0 +1,345 @@
+#include "agent/engines/profiling/samplings/signal_sources.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/address_space.h"
+#include "base/clock.h"
+#include "base/event_clock.h"
+
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+
+namespace jvmti {
+
+namespace {
+
+using layouts::CodeKind;
+using layouts::ProfileEngine;
+
+constexpr int kTimerMark = 0x4A560000;  // in the value of a timer's signal, above its place
+
+template <class T>
+void unreserve(T* memory, uint64_t count) {
+  if (memory != nullptr) munmap(static_cast<void*>(memory), count * sizeof(T));
+}
+
+// CLOCK_THREAD_CPUTIME_ID of any thread, as the kernel numbers it.
+clockid_t clock_of(pid_t tid) {
+  return static_cast<clockid_t>(~static_cast<unsigned>(tid) << 3 | 6);
+}
+
+int64_t time_of(clockid_t clock) {
+  timespec now{};
+  if (clock_gettime(clock, &now) != 0) return 0;
+  return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+int open_event(pid_t tid, int64_t interval, bool kernel) {
+  perf_event_attr wanted;
+  std::memset(&wanted, 0, sizeof wanted);
+  wanted.size = sizeof wanted;
+  wanted.type = PERF_TYPE_SOFTWARE;
+  wanted.config = PERF_COUNT_SW_CPU_CLOCK;
+  wanted.sample_period = static_cast<uint64_t>(interval);
+  wanted.wakeup_events = 1;
+  wanted.disabled = 1;
+  wanted.exclude_kernel = !kernel;
+  wanted.exclude_hv = 1;
+  return static_cast<int>(syscall(SYS_perf_event_open, &wanted, tid, -1, -1, PERF_FLAG_FD_CLOEXEC));
+}
+
+int open_event(pid_t tid, int64_t interval) {
+  int descriptor = open_event(tid, interval, true);
+  return descriptor >= 0 ? descriptor : open_event(tid, interval, false);
+}
+
+int make_timer(pid_t tid, int value, int signal) {
+  sigevent wanted;
+  std::memset(&wanted, 0, sizeof wanted);
+  wanted.sigev_notify = SIGEV_THREAD_ID;
+  wanted.sigev_signo = signal;
+  wanted.sigev_value.sival_int = value;
+  wanted.sigev_notify_thread_id = tid;
+  int timer = -1;
+  // By the number of the system call: the timers of libraries differ.
+  return syscall(SYS_timer_create, clock_of(tid), &wanted, &timer) == 0 ? timer : -1;
+}
+
+void set_timer(int timer, int64_t first, int64_t interval) {
+  itimerspec wanted{{interval / 1000000000, interval % 1000000000},
+                    {first / 1000000000, first % 1000000000}};
+  syscall(SYS_timer_settime, timer, 0, &wanted, nullptr);
+}
+
+void read_name(pid_t tid, char* name, size_t size) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
+  name[0] = '\0';
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  ssize_t length = read(file, name, size - 1);
+  close(file);
+  if (length > 0 && name[length - 1] == '\n') --length;
+  name[length > 0 ? length : 0] = '\0';
+}
+
+// What threads of HotSpot do that run no Java code, by the beginnings of their names.
+uint32_t code_of(const char* name) {
+  struct Known {
+    const char* begins;
+    uint32_t code;
+  };
+  constexpr Known kKnown[] = {
+      {"C1 CompilerThre", CodeKind::kCompiler}, {"C2 CompilerThre", CodeKind::kCompiler},
+      {"GC Thread", CodeKind::kCollector},      {"G1 ", CodeKind::kCollector},
+      {"ParGC Thread", CodeKind::kCollector},   {"Gang worker", CodeKind::kCollector},
+      {"Shenandoah", CodeKind::kCollector},     {"ZWorker", CodeKind::kCollector},
+      {"ZDriver", CodeKind::kCollector},        {"ZDirector", CodeKind::kCollector},
+      {"ZUncommitter", CodeKind::kCollector},   {"ZStat", CodeKind::kCollector},
+      {"XWorker", CodeKind::kCollector},        {"VM Thread", CodeKind::kVm},
+      {"VM Periodic Tas", CodeKind::kVm},
+  };
+  for (const Known& one : kKnown) {
+    if (std::strncmp(name, one.begins, std::strlen(one.begins)) == 0) return one.code;
+  }
+  return CodeKind::kUnknown;
+}
+
+}  // namespace
+
+int64_t thread_time() { return time_of(CLOCK_THREAD_CPUTIME_ID); }
+int64_t thread_time(pid_t tid) { return time_of(clock_of(tid)); }
+
+SignalSources::~SignalSources() {
+  unreserve(sources_, kMost);
+  unreserve(by_tid_, kMostTids);
+  unreserve(by_descriptor_, kMostDescriptors);
+}
+
+const char* SignalSources::try_engine(ProfileEngine engine, int64_t interval) {
+  pid_t tid = static_cast<pid_t>(syscall(SYS_gettid));
+  if (engine == ProfileEngine::kPerf) {
+    int descriptor = open_event(tid, interval);
+    if (descriptor < 0) {
+      return errno == ENOSYS ? "this kernel has no perf_event_open"
+                             : "the kernel does not allow perf_event_open here";
+    }
+    close(descriptor);
+    return nullptr;
+  }
+  int timer = make_timer(tid, 0, SIGPROF);
+  if (timer < 0) return "the kernel does not allow timers on the processor time of threads here";
+  syscall(SYS_timer_delete, timer);
+  return nullptr;
+}
+
+bool SignalSources::start(ProfileEngine engine, int64_t interval, int signal) {
+  engine_ = engine;
+  interval_ = interval;
+  signal_ = signal;
+  sources_ = reserve<SignalSource>(kMost);
+  by_tid_ = reserve<uint32_t>(kMostTids);
+  by_descriptor_ = reserve<std::atomic<uint32_t>>(kMostDescriptors);
+  if (sources_ == nullptr || by_tid_ == nullptr || by_descriptor_ == nullptr) return false;
+  Locked locked(mutex_);
+  running_ = true;
+  return true;
+}
+
+void SignalSources::change_signal(int signal) {
+  Locked locked(mutex_);
+  signal_ = signal;
+  for (uint32_t i = 0; running_ && i < most_; ++i) {
+    SignalSource& one = sources_[i];
+    pid_t tid = one.tid;
+    if (tid == 0 || !one.armed) continue;
+    silence(one);
+    // One that has ended meanwhile is no loss.
+    if (!arm(one, tid) && errno != ESRCH) ++unfollowed_;
+  }
+}
+
+void SignalSources::mute() {
+  Locked locked(mutex_);
+  running_ = false;
+  for (uint32_t i = 0; i < most_; ++i) sources_[i].armed = false;
+}
+
+void SignalSources::stop() {
+  Locked locked(mutex_);
+  for (uint32_t i = 0; i < most_; ++i) {
+    if (sources_[i].tid != 0) silence(sources_[i]);
+  }
+}
+
+void SignalSources::silence(SignalSource& source) {
+  source.armed = false;
+  if (source.descriptor >= 0) {
+    ioctl(source.descriptor, PERF_EVENT_IOC_DISABLE, 0);
+    by_descriptor_[source.descriptor] = 0;
+    close(source.descriptor);
+    source.descriptor = -1;
+  }
+  if (source.timer >= 0) syscall(SYS_timer_delete, source.timer);
+  source.timer = -1;
+}
+
+bool SignalSources::arm(SignalSource& source, pid_t tid) {
+  uint32_t place = static_cast<uint32_t>(&source - sources_);
+  if (engine_ == ProfileEngine::kTimer) {
+    source.timer = make_timer(tid, kTimerMark | static_cast<int>(place), signal_);
+    if (source.timer < 0) return false;
+    source.armed = true;
+    set_timer(source.timer, jittered(source), interval_);
+    return true;
+  }
+  int descriptor = open_event(tid, jittered(source));
+  if (descriptor < 0) return false;
+  f_owner_ex owner{F_OWNER_TID, tid};
+  if (descriptor >= kMostDescriptors || fcntl(descriptor, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
+      fcntl(descriptor, F_SETSIG, signal_) != 0 || fcntl(descriptor, F_SETOWN_EX, &owner) != 0) {
+    close(descriptor);
+    return false;
+  }
+  source.descriptor = descriptor;
+  source.armed = true;
+  by_descriptor_[descriptor] = place + 1;
+  ioctl(descriptor, PERF_EVENT_IOC_RESET, 0);
+  ioctl(descriptor, PERF_EVENT_IOC_REFRESH, 1);
+  return true;
+}
+
+void SignalSources::follow(pid_t tid) {
+  char name[16];
+  read_name(tid, name, sizeof name);
+  // Our own.
+  if (std::strncmp(name, "jvmti ", 6) == 0) return;
+  Locked locked(mutex_);
+  if (!running_ || tid <= 0 || static_cast<uint32_t>(tid) >= kMostTids || by_tid_[tid] != 0) return;
+  uint32_t place = 0;
+  while (place < most_ && sources_[place].tid != 0) ++place;
+  if (place == kMost) {
+    ++unfollowed_;
+    return;
+  }
+  SignalSource& source = sources_[place];
+  source.sampled = false;
+  source.descriptor = -1;
+  source.timer = -1;
+  source.thread = threads_->fetch_add(1);
+  source.random = static_cast<uint32_t>(tid) * 2654435761u | 1;
+  source.code = code_of(name);
+  source.round = round_;
+  source.jni = nullptr;
+  source.used = thread_time(tid);
+  std::memcpy(source.name, name, sizeof name);
+  source.tid = tid;
+  if (place == most_) ++most_;
+  if (!arm(source, tid)) {
+    source.tid = 0;
+    // One that has ended meanwhile is no loss.
+    if (errno != ESRCH) ++unfollowed_;
+    return;
+  }
+  by_tid_[tid] = place + 1;
+}
+
+SignalSource* SignalSources::disarm(pid_t tid) {
+  Locked locked(mutex_);
+  if (!running_ || tid <= 0 || static_cast<uint32_t>(tid) >= kMostTids) return nullptr;
+  uint32_t place = by_tid_[tid];
+  if (place == 0) return nullptr;
+  by_tid_[tid] = 0;
+  silence(sources_[place - 1]);
+  return &sources_[place - 1];
+}
+
+void SignalSources::release(SignalSource* source) { source->tid = 0; }
+
+void SignalSources::find_threads() {
+  DIR* tasks = opendir("/proc/self/task");
+  if (tasks == nullptr) return;
+  {
+    Locked locked(mutex_);
+    ++round_;
+  }
+  while (const dirent* entry = readdir(tasks)) {
+    pid_t tid = std::atoi(entry->d_name);
+    if (tid <= 0 || static_cast<uint32_t>(tid) >= kMostTids) continue;
+    bool known;
+    {
+      Locked locked(mutex_);
+      uint32_t place = by_tid_[tid];
+      known = place != 0;
+      if (known) sources_[place - 1].round = round_;
+    }
+    if (!known) follow(tid);
+  }
+  closedir(tasks);
+}
+
+SignalSource* SignalSources::find(uint32_t thread) {
+  for (uint32_t i = 0; i < most_; ++i) {
+    if (sources_[i].tid != 0 && sources_[i].thread == thread) return &sources_[i];
+  }
+  return nullptr;
+}
+
+// Some longer, some shorter: equal ones would meet what the program does at equal intervals.
+int64_t SignalSources::jittered(SignalSource& source) const {
+  source.random ^= source.random << 13;
+  source.random ^= source.random >> 17;
+  source.random ^= source.random << 5;
+  return interval_ / 2 +
+         static_cast<int64_t>(static_cast<double>(interval_) * (source.random / 4294967296.0));
+}
+
+SignalSource* SignalSources::sender(const siginfo_t& info) {
+  uint32_t place = 0;
+  if (engine_ == ProfileEngine::kTimer) {
+    int value = info.si_value.sival_int;
+    if (info.si_code != SI_TIMER || (value & ~(kMost - 1)) != static_cast<uint32_t>(kTimerMark)) {
+      return nullptr;
+    }
+    place = static_cast<uint32_t>(value) & (kMost - 1);
+  } else {
+    int descriptor = info.si_fd;
+    bool ours = (info.si_code == POLL_IN || info.si_code == POLL_HUP) && descriptor >= 0 &&
+                descriptor < kMostDescriptors;
+    uint32_t found = ours ? by_descriptor_[descriptor].load() : 0;
+    if (found == 0) return nullptr;
+    place = found - 1;
+  }
+  SignalSource& source = sources_[place];
+  bool own = source.tid == static_cast<pid_t>(syscall(SYS_gettid)) && source.armed;
+  return own ? &source : nullptr;
+}
+
+void SignalSources::rearm(SignalSource& source) {
+  if (engine_ == ProfileEngine::kTimer) {
+    if (source.armed) set_timer(source.timer, jittered(source), interval_);
+    return;
+  }
+  // Disarmed meanwhile, it has no descriptor, or one that the program has by now.
+  int descriptor = source.descriptor;
+  if (!source.armed || descriptor < 0) return;
+  uint64_t period = static_cast<uint64_t>(jittered(source));
+  ioctl(descriptor, PERF_EVENT_IOC_PERIOD, &period);
+  ioctl(descriptor, PERF_EVENT_IOC_RESET, 0);
+  ioctl(descriptor, PERF_EVENT_IOC_REFRESH, 1);
+}
+
+}  // namespace jvmti

@@ -1,0 +1,214 @@
+#include "agent/engines/profiling/samplings/stack_walk.h"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "agent/core/agent.h"
+#include "base/lock.h"
+#include "base/log.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr int kWalks = 32;  // at once
+
+// What AsyncGetCallTrace says in place of a number of frames.
+constexpr jint kNoJavaFrames = 0;
+constexpr jint kThreadEnds = -8;
+
+using AsyncGetCallTrace = void (*)(void* trace, jint depth, void* context);
+AsyncGetCallTrace async_get_call_trace;
+
+StackWalk* walks() {
+  alignas(StackWalk) static char memory[kWalks * sizeof(StackWalk)];
+  return reinterpret_cast<StackWalk*>(memory);
+}
+
+std::atomic<int> walking{0};
+struct sigaction faults_before[2];  // of SIGSEGV and SIGBUS
+Mutex guarding{Guards::kLists};
+bool guarded[2];
+
+pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+#ifdef __x86_64__
+greg_t* registers_of(void* context) { return static_cast<ucontext_t*>(context)->uc_mcontext.gregs; }
+#endif
+
+}  // namespace
+
+uint64_t interrupted_at(const void* context) {
+#if defined(__x86_64__)
+  return static_cast<uint64_t>(static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
+#else
+  (void)context;
+  return 0;
+#endif
+}
+
+const char* StackWalk::prepare() {
+  if (async_get_call_trace != nullptr) return nullptr;
+  // The interpreter-only VM has the function, which cannot walk that VM's frames.
+  char* name = nullptr;
+  bool zero = agent.env->GetSystemProperty("java.vm.name", &name) == JVMTI_ERROR_NONE &&
+              std::strstr(name, "Zero") != nullptr;
+  agent.env->Deallocate(reinterpret_cast<unsigned char*>(name));
+  if (zero) return "an interpreter-only VM cannot walk stacks in a signal handler";
+  Dl_info vm;
+  void* of_vm = reinterpret_cast<void*>(agent.vm->functions->GetEnv);
+  void* library = dladdr(of_vm, &vm) == 0 ? nullptr : dlopen(vm.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+  void* found = dlsym(library == nullptr ? RTLD_DEFAULT : library, "AsyncGetCallTrace");
+  if (found == nullptr) return "this VM has no AsyncGetCallTrace";
+  async_get_call_trace = reinterpret_cast<AsyncGetCallTrace>(found);
+  return nullptr;
+}
+
+// Found by the thread, because the storage of threads is not for handlers.
+void fault_in_walk(int signal, void* info, void* context) {
+  if (walking.load(std::memory_order_relaxed) > 0) {
+    pid_t thread = this_thread();
+    for (int i = 0; i < kWalks; ++i) {
+      StackWalk& one = walks()[i];
+      if (one.owner_.load(std::memory_order_relaxed) != thread || !one.guarded_) continue;
+      one.guarded_ = false;
+      // The jump does not bring the mask of signals back.
+      sigprocmask(SIG_SETMASK, &static_cast<ucontext_t*>(context)->uc_sigmask, nullptr);
+      siglongjmp(one.out_, 1);
+    }
+  }
+  const struct sigaction& before = faults_before[signal == SIGBUS];
+  if ((before.sa_flags & SA_SIGINFO) != 0) {
+    before.sa_sigaction(signal, static_cast<siginfo_t*>(info), context);
+  } else if (before.sa_handler != SIG_IGN && before.sa_handler != SIG_DFL) {
+    before.sa_handler(signal);
+  } else {
+    // It comes again, and meets what was there before.
+    sigaction(signal, &before, nullptr);
+  }
+}
+
+namespace {
+void on_fault(int signal, siginfo_t* info, void* context) { fault_in_walk(signal, info, context); }
+}  // namespace
+
+// Once: another profiler that comes later goes on to ours, and to go on to it in turn would make a
+// circle, in which a fault of the program's would never end.
+bool StackWalk::guard_faults() {
+  constexpr int kSignals[] = {SIGSEGV, SIGBUS};
+  Locked locked(guarding);
+  for (int i = 0; i < 2; ++i) {
+    if (guarded[i]) continue;
+    struct sigaction now;
+    if (sigaction(kSignals[i], nullptr, &now) != 0) return false;
+    faults_before[i] = now;
+    struct sigaction ours = now;
+    ours.sa_flags = now.sa_flags | SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+    ours.sa_sigaction = on_fault;
+    if (sigaction(kSignals[i], &ours, nullptr) != 0) return false;
+    guarded[i] = true;
+  }
+  return true;
+}
+
+StackWalk* StackWalk::begin() {
+  pid_t thread = this_thread();
+  for (int i = 0; i < kWalks; ++i) {
+    StackWalk& one = walks()[(thread + i) % kWalks];
+    pid_t none = 0;
+    if (one.owner_.load(std::memory_order_relaxed) == 0 &&
+        one.owner_.compare_exchange_strong(none, thread)) {
+      return &one;
+    }
+  }
+  return nullptr;
+}
+
+jint StackWalk::ask(JNIEnv* jni, void* context, jint depth) {
+  Trace trace{jni, 0, frames()};
+  async_get_call_trace(&trace, depth, context);
+  return trace.count;
+}
+
+StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRanges& ranges,
+                                      jint depth) {
+  jint found = ask(jni, context, depth);
+#ifdef __x86_64__
+  // In a stub, at the beginning or at the end of a method the frame is not complete, and a leaf
+  // function of the VM leaves no trace of the frame below.  Its caller can be walked, where we find
+  // it: by the return address on top of the stack, below a saved register, or by the frame pointer.
+  if (found < 0 && found != kThreadEnds) {
+    greg_t* own = registers_of(context);
+    ucontext_t changed;
+    std::memcpy(&changed, context, sizeof changed);
+    greg_t* edited = registers_of(&changed);
+    auto at = [](greg_t address) { return *reinterpret_cast<const greg_t*>(address); };
+    greg_t sp = own[REG_RSP];
+    greg_t fp = own[REG_RBP];
+    bool in_library = ranges.of(static_cast<uint64_t>(own[REG_RIP])) != CodeRanges::kNone;
+    for (int i = 1; i <= 2 && found < 0 && !in_library; ++i) {
+      edited[REG_RIP] = at(sp + (i - 1) * 8);
+      edited[REG_RSP] = sp + i * 8;
+      edited[REG_RBP] = i == 1 ? fp : at(sp);
+      found = ask(jni, &changed, depth);
+    }
+    constexpr int kMostNative = 64;
+    constexpr greg_t kLargestFrame = 1 << 18;
+    for (int i = 0; i < kMostNative && found < 0; ++i) {
+      if (fp <= sp || fp - sp > kLargestFrame || fp % 8 != 0) break;
+      edited[REG_RIP] = at(fp + 8);
+      edited[REG_RSP] = sp = fp + 16;
+      edited[REG_RBP] = fp = at(fp);
+      if (ranges.of(static_cast<uint64_t>(edited[REG_RIP])) != CodeRanges::kNone) continue;
+      found = ask(jni, &changed, depth);
+      if (!in_library) break;
+    }
+  }
+#else
+  (void)ranges;
+#endif
+  if (found > 0) {
+    count_ = static_cast<uint32_t>(found);
+    return Outcome::kWalked;
+  }
+  return found == kNoJavaFrames || found == kThreadEnds ? Outcome::kNoJava : Outcome::kFailed;
+}
+
+StackWalk::Outcome StackWalk::walk(JNIEnv* jni, void* context, const CodeRanges& ranges,
+                                   jint depth) {
+  count_ = 0;
+  faulted_ = false;
+  walking.fetch_add(1, std::memory_order_relaxed);
+  Outcome outcome = Outcome::kFailed;
+  if (sigsetjmp(out_, 0) == 0) {
+    guarded_ = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    outcome = attempt(jni, context, ranges, depth);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    guarded_ = false;
+  } else {
+    // The VM has noted that this thread walks, and would note the end of that at the end of a walk
+    // only; so there is another one, which finds nothing.
+    outcome = Outcome::kFailed;
+    count_ = 0;
+    faulted_ = true;
+    if (sigsetjmp(out_, 0) == 0) {
+      guarded_ = true;
+      ucontext_t nowhere;
+      std::memset(&nowhere, 0, sizeof nowhere);
+      ask(jni, &nowhere, 1);
+      guarded_ = false;
+    }
+  }
+  walking.fetch_sub(1, std::memory_order_relaxed);
+  return outcome;
+}
+
+}  // namespace jvmti

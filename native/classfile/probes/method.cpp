@@ -1,0 +1,375 @@
+// The code of a method as it is: its instructions, lines, handlers and parameters.
+#include "classfile/probes/method.h"
+
+namespace jvmti::classfile {
+
+namespace {
+
+constexpr uint32_t bit(Site site) { return 1u << static_cast<uint32_t>(site); }
+
+// The sites that an instruction may be.
+uint32_t sites_of(uint8_t op) {
+  if (op < kIreturn || op > kMultianewarray) return 0;
+  if (op <= kReturn) return bit(Site::kReturn);
+  if (op == kGetstatic || op == kGetfield) return bit(Site::kRead);
+  if (op == kPutstatic || op == kPutfield) return bit(Site::kWrite);
+  if (op <= kInvokeinterface) return bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew);
+  if (op == kNewarray || op == kAnewarray || op == kMultianewarray) return bit(Site::kNew);
+  if (op == kAthrow) return bit(Site::kThrow);
+  if (op == kMonitorenter) return bit(Site::kMonitorEnter);
+  return op == kMonitorexit ? bit(Site::kMonitorExit) : 0;
+}
+
+}  // namespace
+
+Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
+                    const Vector<const Probe*>& probes, uint32_t first_site, Output& out) {
+  class_ = &of;
+  method_ = &method;
+  probes_ = &probes;
+  first_site_ = first_site;
+  out_ = &out;
+  first_inserted_ = inserted_probes_.size();
+  size_t first_omitted = omitted_.size();
+  wanted_ = 0;
+  uses_parameters_ = false;
+  bool needs_parameters = false;
+  bool uses_this = false;
+  bool uses_locals = false;
+  bool stops = false;
+  for (const Probe* probe : probes) {
+    wanted_ |= 1u << static_cast<uint32_t>(probe->site);
+    // At a call it is of that call.
+    bool is_call = probe->site == Site::kCall || probe->site == Site::kCalled;
+    bool hands_held = probe->hands_over(OperandKind::kHeld) && !is_call;
+    bool hands_this = probe->hands_over(OperandKind::kThis) || hands_held;
+    bool hands_named = probe->hands_over(OperandKind::kNamed);
+    bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
+                           probe->hands_over(OperandKind::kArguments) || hands_named || hands_held;
+    needs_parameters = needs_parameters || hands_this || hands_arguments;
+    if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
+    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
+      uses_this = true;
+    if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals = true;
+    stops = stops || probe->outcome == Outcome::kStop;
+  }
+  uses_locals = uses_locals || stops;
+  if (!read(code)) return Woven::kMalformed;
+  is_constructor_ = method.name == Text("<init>");
+  if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
+  if (!is_worth_it()) return Woven::kUnchanged;
+  lacks_frames_ = stops && has_frames_ && frame_table_.at == nullptr && jumps();
+  result_ = Text();
+  initializes_once_ = has_frames_ || !is_constructor_ || initializes_once();
+  parameters_.clear();
+  if (needs_parameters && (!read_parameters() || !find_dropped()))
+    return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
+  tracks_ =
+      has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
+  wide_.clear();
+  uint32_t head = out.size();
+  for (int tries = 0; tries < 16; ++tries) {
+    out.cut(head);
+    inserted_probes_.shrink(first_inserted_);
+    omitted_.shrink(first_omitted);
+    out.u2(0);
+    out.u2(0);
+    out.u4(0);
+    start_ = out.size();
+    grew_ = false;
+    if (!generate()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
+    if (inserted_probes_.size() == first_inserted_) return Woven::kUnchanged;
+    Woven patched = patch();
+    if (grew_) continue;  // some branches are wide now, and everything behind them moves
+    if (patched != Woven::kChanged) return patched;
+    return tables();
+  }
+  return Woven::kMalformed;
+}
+
+bool Method::read(Bytes code) {
+  max_stack_ = code.u2();
+  max_locals_ = code.u2();
+  size_ = code.u4();
+  code_ = code.take(size_);
+  handler_count_ = code.u2();
+  handlers_ = code.part(uint64_t{handler_count_} * 8);
+  attributes_ = code;
+  if (code.bad || size_ == 0 || size_ > 65535) return false;
+  return read_attributes(attributes_);
+}
+
+bool Method::read_attributes(Bytes attributes) {
+  line_table_ = variable_table_ = frame_table_ = Bytes();
+  for (uint32_t left = attributes.u2(); left > 0; --left) {
+    Attribute name = pool_.attribute(attributes.u2());
+    Bytes contents = attributes.part(attributes.u4());
+    if (attributes.bad) return false;
+    if (name == Attribute::kStackMapTable) frame_table_ = contents;
+    if (name == Attribute::kLineNumberTable && line_table_.at == nullptr) line_table_ = contents;
+    if (name == Attribute::kLocalVariableTable && variable_table_.at == nullptr)
+      variable_table_ = contents;
+  }
+  // Version 50 may be without, and is then verified as before; a method that needs none tells
+  // nothing.
+  has_frames_ =
+      class_->major >= 51 || (class_->major == 50 && (frame_table_.at != nullptr || !jumps()));
+  return true;
+}
+
+// Whether there is any place that a table of frames would describe.
+bool Method::jumps() const {
+  if (handler_count_ != 0) return true;
+  for (uint32_t at = 0, length; at < size_; at += length) {
+    uint8_t op = code_[at];
+    length = length_at(code_, at, size_);
+    if (length == 0 || is_branch(op) || op == kGotoW || op == kJsrW || op == kTableswitch ||
+        op == kLookupswitch) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Finds where the instructions are, and what is done to them.
+bool Method::scan() {
+  if (!marks_.reserve(size_) || !busy_.reserve(size_ + 1) || !branches_.reserve(size_ + 1)) {
+    out_->failed = true;
+    return false;
+  }
+  marks_.grow(size_);
+  std::memset(marks_.begin(), 0, size_);
+  choose_busy();
+  return find_instructions() && find_lines() && find_handlers();
+}
+
+bool Method::find_instructions() {
+  const uint8_t* code = code_;
+  uint32_t size = size_;
+  uint8_t* marks = marks_.begin();
+  // Both are written without asking, and count only where they are meant.
+  uint16_t* busy = busy_.begin();
+  uint16_t* branches = branches_.begin();
+  uint32_t busy_count = 0;
+  uint32_t branch_count = 0;
+  uint32_t at = 0;
+  while (at < size) {
+    uint8_t op = code[at];
+    uint8_t mark = marks_of_[op];
+    uint32_t length = kLengths[op];
+    if (length == 0) {
+      length = length_at(code, at, size);
+      if (length == 0) return false;
+    }
+    marks[at] = mark;
+    busy[busy_count] = branches[branch_count] = static_cast<uint16_t>(at);
+    busy_count += static_cast<uint32_t>((mark & kBusy) != 0 || at == 0);
+    branch_count += static_cast<uint32_t>((mark & kBranch) != 0);
+    at += length;
+  }
+  busy_.grow(busy_count);
+  branches_.grow(branch_count);
+  return at == size;
+}
+
+bool Method::find_lines() {
+  lines_.clear();
+  Bytes table = line_table_;
+  uint32_t left = table.at == nullptr ? 0 : table.u2();
+  const uint8_t* from = table.take(uint64_t{left} * kLineSize);
+  if (table.bad) return false;
+  if (!lines_.reserve(left)) return !(out_->failed = true);
+  bool is_sorted = true;
+  uint32_t last = 0;
+  for (; left > 0; --left, from += kLineSize) {
+    uint32_t at = read2(from);
+    uint16_t number = read2(from + 2);
+    if (at >= size_) return false;
+    if (!is_start(at)) continue;
+    marks_[at] |= kLineStart;
+    is_sorted = is_sorted && last <= at;
+    last = at;
+    lines_.put({static_cast<uint16_t>(at), number});
+  }
+  if (is_sorted) return true;
+  // Of each place the last one.
+  Vector<uint16_t> numbers;
+  if (!numbers.reserve(size_)) return !(out_->failed = true);
+  numbers.grow(size_);
+  for (const Line& one : lines_) numbers[one.at] = one.number;
+  lines_.clear();
+  for (uint32_t at = 0; at < size_; ++at) {
+    if ((marks_[at] & kLineStart) != 0) lines_.put({static_cast<uint16_t>(at), numbers[at]});
+  }
+  return true;
+}
+
+bool Method::find_handlers() {
+  Bytes handlers = handlers_;
+  for (uint32_t left = handler_count_; left > 0; --left) {
+    uint32_t start = handlers.u2();
+    uint32_t end = handlers.u2();
+    uint32_t handler = handlers.u2();
+    handlers.u2();
+    if (end > size_ || start >= end || handler >= size_ || !is_start(start) ||
+        (end < size_ && !is_start(end)) || !is_start(handler)) {
+      return false;
+    }
+    marks_[handler] |= kHandlerStart;
+  }
+  return true;
+}
+
+// Whether the code has anything that a probe is for.
+bool Method::is_worth_it() {
+  constexpr uint32_t kAlways = bit(Site::kEntry) | bit(Site::kUnwind) | bit(Site::kIndex);
+  if ((wanted_ & kAlways) != 0) return true;
+  if (is_wanted(Site::kLine) && line_table_.at != nullptr) return true;
+  if (is_wanted(Site::kCatch) && handler_count_ != 0) return true;
+  for (uint32_t at : busy_) {
+    if ((wanted_ & sites_of(code_[at])) != 0) return true;
+  }
+  return false;
+}
+
+// Whether what is thrown in front of a place may be caught behind it.
+bool Method::is_caught_behind(uint32_t at) const {
+  Bytes handlers = handlers_;
+  for (uint32_t left = handler_count_; left > 0; --left) {
+    uint32_t start = handlers.u2();
+    handlers.u2();
+    uint32_t handler = handlers.u2();
+    handlers.u2();
+    if (start <= at && handler > at) return true;
+  }
+  return false;
+}
+
+// Whether a constructor has one call of another one for its own object, and no way leads past it.
+// Some compilers make one in each case of a switch; without frames nobody knows then where the
+// object is initialized.
+bool Method::initializes_once() const {
+  uint32_t made = 0;
+  uint32_t own = 0;
+  uint32_t farthest = 0;  // that anything in front of the call jumps to
+  for (uint32_t at = 0; at < size_; ++at) {
+    if (!is_start(at)) continue;
+    uint8_t op = code_[at];
+    Member member;
+    if (op == kNew) ++made;
+    if (own == 0) {
+      bool is_far = op == kGotoW || op == kJsrW || op == kTableswitch || op == kLookupswitch;
+      int64_t to = is_branch(op) ? at + int64_t{static_cast<int16_t>(read2(code_ + at + 1))} : 0;
+      if (is_far) farthest = size_;
+      if (to > farthest) farthest = static_cast<uint32_t>(to);
+    }
+    if (op != kInvokespecial || !pool_.member(read2(code_ + at + 1), &member) ||
+        !(member.name == Text("<init>"))) {
+      continue;
+    }
+    if (made > 0) {
+      --made;
+    } else if (++own > 1 || farthest > at || is_caught_behind(at)) {
+      return false;
+    }
+  }
+  return own == 1;
+}
+
+// What each instruction is, and whether it is more than a copy.
+void Method::choose_busy() {
+  if (busy_for_ == wanted_) return;
+  busy_for_ = wanted_;
+  for (uint32_t op = 0; op <= kJsrW; ++op) {
+    uint8_t code = static_cast<uint8_t>(op);
+    bool is_far = code == kGotoW || code == kJsrW || code == kTableswitch || code == kLookupswitch;
+    bool is_busy = is_far || is_wanted(Site::kIndex) || (wanted_ & sites_of(code)) != 0;
+    marks_of_[op] =
+        static_cast<uint8_t>(kStart | (is_busy ? kBusy : 0) | (is_branch(code) ? kBranch : 0));
+  }
+}
+
+bool Method::read_parameters() {
+  uint32_t slot = 0;
+  if (!method_->is_static()) {
+    if (!keep(parameters_, {slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
+  }
+  for (Types types(method_->descriptor); !types.at_end();) {
+    Text type = types.next();
+    char found = category(type);
+    if (found == '\0' || found == 'V') return false;
+    if (!keep(parameters_, {slot, found, false, kNoSlot, type})) return false;
+    slot += slots(found);
+  }
+  return slot <= max_locals_;
+}
+
+// The frame that the method begins with.
+bool Method::first_frame(Frame* frame) {
+  frame->locals.clear();
+  frame->stack.clear();
+  Types types(method_->descriptor);
+  if (!method_->is_static()) {
+    Type self = Type::object(class_->name, class_->index);
+    if (is_constructor_ && !(class_->name == Text("java/lang/Object")))
+      self.tag = Tag::kUninitializedThis;
+    if (!keep(frame->locals, self)) return false;
+  }
+  while (!types.at_end()) {
+    if (!keep(frame->locals, Type::described(types.next()))) return false;
+  }
+  return true;
+}
+
+template <class Wrote>
+void Method::each_store(Wrote wrote) const {
+  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+    uint8_t op = code_[at];
+    uint32_t slot = code_[at + 1 < size_ ? at + 1 : at];
+    if (op == kWide) {
+      op = code_[at + 1];
+      slot = read2(code_ + at + 2);
+    }
+    if (op == kIinc) wrote(slot, 1);
+    if (op >= kIstore && op <= kAstore) wrote(slot, op == 55 || op == 57 ? 2 : 1);
+    if (op >= kIstore0 && op < kIastore) {
+      uint32_t kind = (op - kIstore0) / 4;
+      wrote((op - kIstore0) % 4u, kind == 1 || kind == 3 ? 2 : 1);
+    }
+  }
+}
+
+bool Method::is_stored(uint32_t from, uint32_t count) const {
+  bool found = false;
+  each_store([&](uint32_t slot, uint32_t size) {
+    found = found || (slot < from + count && from < slot + size);
+  });
+  return found;
+}
+
+// Finds the parameters that somebody writes to, or that a frame does not have any more.
+bool Method::find_dropped() {
+  if (!uses_parameters_) return true;
+  each_store([&](uint32_t slot, uint32_t size) {
+    for (Parameter& one : parameters_) {
+      if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;
+    }
+  });
+  if (frame_table_.at == nullptr) return true;
+  if (!first_frame(&declared_)) return false;
+  FrameReader frames(pool_, frame_table_);
+  frames.decode(&declared_);
+  while (frames.next()) {
+    size_t item = 0;
+    for (Parameter& one : parameters_) {
+      Type held = item < declared_.locals.size() ? declared_.locals[item] : Type();
+      if (held.category() != one.category && held.tag != Tag::kUninitializedThis)
+        one.written = true;
+      ++item;
+    }
+  }
+  out_->failed = out_->failed || frames.no_memory();
+  return !frames.is_bad();
+}
+
+}  // namespace jvmti::classfile

@@ -1,0 +1,390 @@
+// Puts probes into the code of one method.
+#pragma once
+
+#include "classfile/frames.h"
+#include "classfile/probes/plan.h"
+
+namespace jvmti::classfile {
+
+struct ClassInfo {
+  Text name;
+  uint16_t index;  // of its constant
+  uint32_t major;
+  Bytes fields;
+};
+
+struct MethodInfo {
+  uint32_t number;  // its position in the class file
+  uint16_t access;
+  Text name;
+  Text descriptor;
+
+  bool is_static() const { return (access & 0x0008) != 0; }
+};
+
+// `int` for I and so on; null for what is no primitive type.
+const char* primitive_name(char type);
+// Of I J F D and objects, from 0.
+uint8_t kind_of(char category);
+
+enum class Woven { kUnchanged, kChanged, kOutOfMemory, kMalformed };
+
+class Method {
+ public:
+  Method(ConstantPool& pool, Vector<layouts::InsertedProbe>& inserted_probes, Output& shapes,
+         Vector<layouts::OmittedProbe>& omitted)
+      : pool_(pool),
+        inserted_probes_(inserted_probes),
+        shapes_(shapes),
+        omitted_(omitted),
+        tracker_(pool),
+        frames_(pool, moves_, table_) {}
+
+  // Before the methods of a class, with a new pool.
+  bool begin_class(size_t probes) {
+    helpers_.clear();
+    if (!helpers_.reserve(probes)) return false;
+    helpers_.grow(probes);
+    std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
+    std::memset(puts_, 0, sizeof puts_);
+    end_ = 0;
+    frame_table_name_ = 0;
+    std::memset(comparisons_, 0, sizeof comparisons_);
+    return true;
+  }
+  // Writes the contents of a Code attribute with probes in it.  Where it is not kChanged, what was
+  // written is to be thrown away.
+  Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
+              const Vector<const Probe*>& probes, uint32_t first_site, Output& out);
+  // What was done to the next method before.
+  void moved_before(const Vector<Moves::Move>& moves) { earlier_ = &moves; }
+  // Where the instructions of the method woven last have gone.
+  const Moves& moves() const { return moves_; }
+
+ private:
+  static constexpr uint32_t kNowhere = 0xFFFFFFFF;
+  static constexpr uint32_t kNoSlot = 0xFFFFFFFF;
+  // Of an entry in a table of lines, and of variables.
+  static constexpr uint32_t kLineSize = 4;
+  static constexpr uint32_t kVariableSize = 10;
+  // Of a byte of code.
+  enum Mark : uint8_t {
+    kStart = 1,  // of an instruction
+    kBusy = 2,   // which is more than a copy
+    kBranch = 4,
+    kLineStart = 8,
+    kHandlerStart = 16
+  };
+
+  struct Parameter {
+    uint32_t slot;
+    char category;
+    bool written;    // so that the slot does not hold what was passed any more
+    uint32_t saved;  // where it is kept then
+    Text type;
+  };
+  struct Spilled {
+    uint32_t slot;
+    char category;
+    Text type;
+  };
+  // What a probe at a place may hand over.
+  struct Place {
+    uint32_t at = 0;
+    Text value_type;            // a descriptor; empty: there is none
+    uint32_t value = kNoSlot;   // where it was put
+    uint32_t target = kNoSlot;  // kNoSlot: null
+    Text owner;                 // of a field or method, or the class of an object
+    Text member;
+    Text member_type;
+    bool has_receiver = false;  // first among what was passed
+    bool is_passed = false;     // what was passed was put away
+    bool is_entry = false;
+    bool is_unwind = false;
+  };
+  struct Fixup {
+    uint32_t where;  // of the distance, in the code
+    uint32_t from;   // of the instruction
+    uint32_t to;     // before
+  };
+  struct Line {
+    uint16_t at;
+    uint16_t number;
+  };
+  struct Inserted {
+    uint32_t place;
+    size_t first;
+    size_t locals;
+    size_t stack;
+  };
+  struct Range {
+    uint32_t start;
+    uint32_t end;
+  };
+  struct Kept {
+    uint32_t probe;
+    uint32_t slot;
+  };
+  // Of a thread that stops.
+  struct Variable {
+    uint32_t slot;
+    char category;
+    Text type;  // a descriptor; empty where it is not known
+    Text name;  // empty where there is none
+    Text cast;  // the class of what may be put there; empty where nothing may
+  };
+
+  // False without memory, which is no fault of the class file.
+  template <class T>
+  bool keep(Vector<T>& in, const typename Vector<T>::Item& item) {
+    if (!in.push(item)) out_->failed = true;
+    return !out_->failed;
+  }
+
+  // method.cpp: what is there
+  bool read(Bytes code);
+  bool read_attributes(Bytes attributes);
+  bool jumps() const;
+  bool scan();
+  bool find_instructions();
+  bool find_lines();
+  bool find_handlers();
+  bool is_worth_it();
+  bool initializes_once() const;
+  bool is_caught_behind(uint32_t at) const;
+  void choose_busy();
+  bool read_parameters();
+  template <class Wrote>
+  void each_store(Wrote wrote) const;
+  bool is_stored(uint32_t from, uint32_t count) const;
+  bool find_dropped();
+  bool first_frame(Frame* frame);
+  bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
+
+  // copying.cpp: the new code
+  bool generate();
+  const Vector<uint16_t>* find_handled();
+  void pass_lines(uint32_t at);
+  void moves(uint32_t at, uint32_t target, uint32_t place);
+  bool entry();
+  bool before(uint32_t at, uint8_t op);
+  bool after(uint32_t at, uint8_t op);
+  void copy_instruction(uint32_t at, uint32_t length);
+  void far_branch(uint32_t at, uint8_t op);
+  void far_jump(int64_t to, uint32_t from);
+  void switch_table(uint32_t at, uint8_t op);
+  bool is_wide(uint32_t at) const { return !wide_.empty() && wide_[at] != 0; }
+  bool insert_frame(uint32_t place);
+  bool unwind();
+  Woven patch();
+  bool write_distances();
+  // The index that an instruction had before anything was done to the method.
+  uint32_t index_before(uint32_t at) const {
+    return Moves::before(earlier_->begin(), earlier_->size(), at);
+  }
+  uint32_t pc() const { return out_->size() - start_; }
+
+  // sites.cpp: which probes are where
+  using Probes = Vector<const Probe*>;
+  bool write(uint32_t at, uint8_t op);
+  bool read_field(uint32_t at, uint8_t op);
+  bool call(uint32_t at, uint8_t op);
+  bool made_array(uint32_t at, uint8_t op);
+  bool monitor_exit(uint32_t at);
+  bool caught(uint32_t at);
+  bool is_wanted(Site site) const { return (wanted_ >> static_cast<uint32_t>(site) & 1) != 0; }
+  template <class Fits>
+  bool select(Site site, Probes* found, const Fits& fits);
+  bool select_all(Site site);
+  void java_name(Text name, uint32_t dimensions);
+  bool is_ready();
+  bool run(const Probes& probes, const Place& place);
+  // The value is on the stack, and afterwards, too.
+  bool run_with_value(const Probes& probes, Place place);
+  bool spill(Text descriptor, bool has_receiver);
+  void reload();
+
+  // conditions.cpp: whether a probe does anything
+  bool is_possible(const Step& step, const Place& place) const;
+  Text own_field(const Operand& operand, Text path) const;
+  void get_own_field(Text name, Text type, const Place& place);
+  void condition(const Probe& probe, const Place& place);
+  bool compare(const Probe& probe, uint32_t step, const Place& place);
+
+  // records.cpp: what a probe records
+  void record(const Probe& probe, const Place& place);
+  void end_shape(const Place& place);
+  Text type_at(const Operand& operand, const Place& place) const;
+  bool fits(const Probe& probe, Text type, uint32_t at);
+  void put(const Probe& probe, Text type, uint32_t* at);
+  void put_path(const Probe& probe, uint32_t index, const Place& place, uint32_t* at);
+  void invoke_put(const Probe& probe, uint8_t kind);
+
+  // stops.cpp: places where a thread may stop
+  void find_stops();
+  bool has_stopped(const Probe& probe) const;
+  bool variable_in(uint32_t slot, uint32_t at, Text* name, Text* type) const;
+  bool is_reachable(const Type& held, Text declared) const;
+  bool find_variables(const Place& place);
+  bool stop(const Probe& probe, const Place& place);
+  void helper_method(const Probe& probe, Text name, Text descriptor);
+  bool leave();
+
+  // sequences.cpp: what a probe is made of
+  bool is_possible(const Probe& probe, const Place& place) const;
+  bool is_possible(const Operand& operand, const Place& place) const;
+  bool emit(const Probe& probe, const Place& place);
+  void hand_over(const Operand& operand, const Place& place);
+  bool find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const;
+  bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
+  uint32_t kept_by(int64_t probe) const;
+  void number(int32_t value);
+  void text(Text value);
+  void dotted(Text first, Text second);
+  void load(char category, uint32_t slot) { move(kIload, kIload0, category, slot); }
+  void store(char category, uint32_t slot) { move(kIstore, kIstore0, category, slot); }
+  void move(uint8_t op, uint8_t short_op, char category, uint32_t slot);
+  void convert(Text from, char to);
+  void box(Text type);
+  template <class Load>
+  void array(size_t count, const Load& load_one);
+  void this_object(const Place& place);
+  void held(const Place& place);
+  void parameter(const Parameter& one, const Place& place);
+  const Parameter* argument(int64_t position) const;
+  const Parameter* parameter_named(Text name) const;
+  const Spilled* passed(int64_t position) const;
+  void invoke(uint16_t method, Text descriptor);
+  void op(uint8_t code, int32_t depth) {
+    out_->u1(code);
+    grow(depth);
+  }
+  void grow(int32_t depth) {
+    depth_ += depth;
+    if (depth_ > deepest_) deepest_ = depth_;
+  }
+  // Where ways meet in code without frames, the verifier finds out what the objects that a slot
+  // may hold have in common, and loads their classes for it. Some may not be there, so a slot of
+  // ours holds one thing only, as long as there are not too many: each makes the frame larger.
+  void reuse_temporaries() {
+    constexpr uint32_t kMostTemporaries = 1024;
+    if (has_frames_ || next_temporary_ - first_temporary_ > kMostTemporaries)
+      next_temporary_ = first_temporary_;
+  }
+  uint32_t temporary(char category) {
+    uint32_t slot = next_temporary_;
+    next_temporary_ += slots(category);
+    if (next_temporary_ > most_locals_) most_locals_ = next_temporary_;
+    return slot;
+  }
+  void omit(const Probe& probe, uint32_t at, LeftOut why) {
+    if (!omitted_.push(
+            {probe.number, method_->number, index_before(at), static_cast<uint32_t>(why)}))
+      out_->failed = true;
+  }
+
+  // tables.cpp: what refers to places in the code
+  Woven tables();
+  bool exception_table();
+  bool write_frames();
+  bool local_variables(Bytes table);
+  bool line_numbers(Bytes table);
+  bool type_annotations(Bytes table);
+  uint32_t mapped(uint32_t at, size_t* near) const;
+  uint32_t mapped(uint32_t at) const {
+    size_t near = 0;
+    return mapped(at, &near);
+  }
+
+  ConstantPool& pool_;
+  Vector<layouts::InsertedProbe>& inserted_probes_;
+  Output& shapes_;
+  Vector<layouts::OmittedProbe>& omitted_;
+  const ClassInfo* class_ = nullptr;
+  const MethodInfo* method_ = nullptr;
+  const Vector<const Probe*>* probes_ = nullptr;
+  uint32_t wanted_ = 0;  // a bit for each kind of site
+  uint32_t first_site_ = 0;
+  Output* out_ = nullptr;
+  uint32_t start_ = 0;  // of the code in it
+  size_t first_inserted_ = 0;
+
+  const uint8_t* code_ = nullptr;
+  uint32_t size_ = 0;
+  uint32_t max_stack_ = 0;
+  uint32_t max_locals_ = 0;
+  Text result_;  // the descriptor of what is returned, once it has been looked for
+  Bytes handlers_;
+  uint32_t handler_count_ = 0;
+  Bytes attributes_;
+  Bytes line_table_;
+  Bytes variable_table_;
+  Bytes frame_table_;
+  bool has_frames_ = false;    // a table is needed
+  bool lacks_frames_ = false;  // and missing, where a thread may stop
+  bool is_constructor_ = false;
+  bool uses_parameters_ = false;  // elsewhere than at the entry
+  bool tracks_ = false;
+  bool ready_ = true;  // without frames: `this` is initialized
+  bool initializes_once_ = true;
+  uint32_t pending_ = 0;  // objects made and not initialized, without frames
+
+  Moves moves_;
+  const Vector<Moves::Move>* earlier_ = nullptr;
+  Vector<uint8_t> marks_;
+  Vector<uint16_t> busy_;       // the first instruction, and those that are more than a copy
+  Vector<uint16_t> handled_;    // those that are not copied together with their neighbours
+  Vector<uint16_t> branches_;   // of two bytes
+  uint8_t marks_of_[256] = {};  // by operation code
+  uint32_t busy_for_ = 0;       // what is wanted that they were made for
+  Vector<Line> lines_;          // in the order of the code
+  size_t next_line_ = 0;
+  Vector<uint8_t> wide_;  // branches that need four bytes; empty where none does
+  bool grew_ = false;
+  bool bad_branch_ = false;
+  uint32_t line_ = 0;
+
+  Vector<Parameter> parameters_;
+  Vector<Spilled> spilled_;
+  Vector<Kept> kept_;
+  Vector<Kept> kept_here_;  // from before a call until behind it
+  Text bound_to_;           // the class that the probe in hand calls
+  Vector<const Probe*> selected_;
+  // For what comes behind the instruction.
+  Vector<const Probe*> called_;
+  Vector<const Probe*> made_;
+  Vector<const Probe*> read_;
+  Vector<const Probe*> entered_;
+  Place after_;
+  Output scratch_;
+  Vector<uint16_t> helpers_;  // of each probe the constant of the method that it calls
+  uint16_t puts_[6] = {};     // by category: of what puts a value into a record
+  uint16_t end_ = 0;
+  uint16_t frame_table_name_ = 0;
+  uint16_t comparisons_[7] = {};
+  Vector<Fixup> fixups_;
+  Vector<Inserted> inserted_;
+  Vector<Type> inserted_types_;
+  Vector<Range> ranges_;
+  uint32_t unwind_at_ = kNowhere;
+  Vector<Variable> variables_;
+  Vector<Range> stops_;  // calls that may leave the method early
+  bool can_leave_ = false;
+  Text leave_helper_;
+  uint32_t leave_at_ = kNowhere;
+  Frame first_;
+  Frame declared_;
+  Tracker tracker_;
+  Output table_;
+  FrameWriter frames_;
+
+  uint32_t kept_from_ = 0;  // the first slot that is ours
+  Vector<Type> kept_types_;
+  uint32_t next_temporary_ = 0;
+  uint32_t first_temporary_ = 0;
+  uint32_t most_locals_ = 0;
+  int32_t depth_ = 0;
+  int32_t deepest_ = 0;
+};
+
+}  // namespace jvmti::classfile

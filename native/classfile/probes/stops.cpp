@@ -1,0 +1,248 @@
+// Places where a thread may stop: its variables go into an array, and come back from it.
+//
+// `stop` makes the array, or gives null where the thread goes on, so that nothing of the rest does
+// anything.  `keep` puts a value into it; `stopped` lets the thread wait; `take` gives what a
+// variable is from then on.  Where the array says so, `stopped` throws an exception that only the
+// method's own handler takes, which returns the value that `left` finds.
+#include <cstdio>
+
+#include "classfile/probes/method.h"
+
+namespace jvmti::classfile {
+
+namespace {
+
+constexpr const char* kStopped = "([Ljava/lang/Object;II)V";
+constexpr uint32_t kMostVariables = 1000;
+
+struct Passing {
+  char category;
+  const char* keep;
+  const char* take;
+  const char* left;
+};
+
+constexpr Passing kPassings[] = {
+    {'I', "([Ljava/lang/Object;II)[Ljava/lang/Object;", "([Ljava/lang/Object;II)I",
+     "(Ljava/lang/Throwable;)I"},
+    {'J', "([Ljava/lang/Object;JI)[Ljava/lang/Object;", "([Ljava/lang/Object;JI)J",
+     "(Ljava/lang/Throwable;)J"},
+    {'F', "([Ljava/lang/Object;FI)[Ljava/lang/Object;", "([Ljava/lang/Object;FI)F",
+     "(Ljava/lang/Throwable;)F"},
+    {'D', "([Ljava/lang/Object;DI)[Ljava/lang/Object;", "([Ljava/lang/Object;DI)D",
+     "(Ljava/lang/Throwable;)D"},
+    {'L', "([Ljava/lang/Object;Ljava/lang/Object;I)[Ljava/lang/Object;",
+     "([Ljava/lang/Object;Ljava/lang/Object;I)Ljava/lang/Object;",
+     "(Ljava/lang/Throwable;)Ljava/lang/Object;"},
+};
+
+const Passing& passing(char category) {
+  for (const Passing& one : kPassings) {
+    if (one.category == category) return one;
+  }
+  return kPassings[4];
+}
+
+// The class or array of a descriptor, as a constant names it.
+Text named_by(Text descriptor) {
+  return descriptor[0] == 'L' ? Text(descriptor.data + 1, descriptor.size - 2) : descriptor;
+}
+
+Text package_of(Text name) {
+  uint32_t size = name.size;
+  while (size > 0 && name.data[size - 1] != '/') --size;
+  return Text(name.data, size);
+}
+
+}  // namespace
+
+// What has its variables looked at, and whether it can be left early: not with monitors entered,
+// which a return would not give up.
+void Method::find_stops() {
+  stops_.clear();
+  leave_at_ = kNowhere;
+  can_leave_ = false;
+  for (const Probe* probe : *probes_) can_leave_ = can_leave_ || probe->outcome == Outcome::kStop;
+  if (!can_leave_) return;
+  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+    if (code_[at] == kMonitorenter) can_leave_ = false;
+  }
+}
+
+// A line may begin at several places: a thread stops at the first only, as at a breakpoint.
+bool Method::has_stopped(const Probe& probe) const {
+  if (probe.outcome != Outcome::kStop) return false;
+  for (size_t i = first_inserted_; i < inserted_probes_.size(); ++i) {
+    if (inserted_probes_[i].probe == probe.number) return true;
+  }
+  return false;
+}
+
+// The entry of the table of variables for a slot at a place; false where there is none.
+bool Method::variable_in(uint32_t wanted, uint32_t at, Text* name, Text* type) const {
+  Bytes table = variable_table_;
+  if (table.at == nullptr) return false;
+  for (uint32_t left = table.u2(); left > 0; --left) {
+    uint32_t start = table.u2();
+    uint32_t length = table.u2();
+    Text found = pool_.utf8(table.u2());
+    Text of = pool_.utf8(table.u2());
+    uint32_t slot = table.u2();
+    if (table.bad) return false;
+    if (slot != wanted || at < start || at >= start + length) continue;
+    *name = found;
+    *type = of;
+    return true;
+  }
+  return false;
+}
+
+// Whether the class of a variable can be named here, as far as that is known: one that the class
+// file names as a variable's, of the same package, or of the JDK's own.
+bool Method::is_reachable(const Type& held, Text declared) const {
+  Text type = declared;
+  for (uint32_t i = 0; i < held.dimensions; ++i) {
+    if (type[0] != '[') return false;
+    type = type.from(1);
+  }
+  if (declared.size != 0 && named_by(type) == held.name) return true;
+  return held.dimensions == 0 &&
+         (held.name.starts_with("java/") || package_of(held.name) == package_of(class_->name));
+}
+
+// The variables that have a value at a place.
+bool Method::find_variables(const Place& place) {
+  variables_.clear();
+  uint32_t at = place.at;
+  if (place.is_unwind || (tracks_ && !tracker_.is_known())) return true;
+  for (uint32_t slot = 0; slot < max_locals_ && variables_.size() < kMostVariables; ++slot) {
+    Variable one{slot, '\0', Text(), Text(), Text()};
+    bool is_named = variable_in(slot, at, &one.name, &one.type);
+    if (tracks_) {
+      Type held = tracker_.local(slot);
+      one.category = held.category();
+      if (one.category == '\0') continue;
+      // The VM keeps no table of frames of classes that it does not verify, those of its own
+      // loader. Where ways meet, nobody knows then what a slot holds that anybody stores to.
+      if (lacks_frames_ && is_stored(slot, held.is_wide() ? 2 : 1)) continue;
+      if (is_named && category(one.type) != one.category) is_named = false;
+      if (held.tag == Tag::kObject && is_reachable(held, is_named ? one.type : Text()))
+        one.cast = held.dimensions == 0 ? held.name : one.type;
+    } else if (is_named) {
+      one.category = category(one.type);
+      if (one.category == 'L') one.cast = named_by(one.type);
+    }
+    for (const Parameter& parameter : parameters_) {
+      if (is_named || parameter.slot != slot) continue;
+      // Without a table of variables, the parameters that still are what they were.
+      bool is_receiver = slot == 0 && !method_->is_static();
+      if (!tracks_ && (!place.is_entry || (is_receiver && is_constructor_))) continue;
+      if (parameter.category != (tracks_ ? one.category : parameter.category)) continue;
+      one.category = parameter.category;
+      one.type = parameter.type;
+    }
+    if (!is_named) one.name = Text();
+    if (one.category == '\0' || one.category == 'V') continue;
+    if (!keep(variables_, one)) return false;
+    if (one.category == 'J' || one.category == 'D') ++slot;
+  }
+  return true;
+}
+
+bool Method::stop(const Probe& probe, const Place& place) {
+  if (!find_variables(place)) return false;
+  uint32_t shape = shapes_.size();
+  uint32_t site = first_site_ + static_cast<uint32_t>(inserted_probes_.size());
+  uint32_t further = probe.operand_count - kStopOperands;
+  uint32_t first = 1 + further;  // the place before is for what leaves the method
+  if (probe.conditional) condition(probe, place);
+  for (uint32_t i = 0; i < kStopOperands; ++i) hand_over(probe.operands[i], place);
+  number(static_cast<int32_t>(first + variables_.size()));
+  invoke(pool_.add_method(probe.gate.size == 0 ? probe.helper : probe.gate, probe.name,
+                          probe.descriptor),
+         probe.descriptor);
+  for (uint32_t i = 0; i < further; ++i) {
+    hand_over(probe.operands[kStopOperands + i], place);
+    number(static_cast<int32_t>(1 + i));
+    helper_method(probe, "keep", passing('L').keep);
+  }
+  uint32_t position = first;
+  for (const Variable& one : variables_) {
+    load(one.category, one.slot);
+    number(static_cast<int32_t>(position++));
+    helper_method(probe, "keep", passing(one.category).keep);
+  }
+  uint32_t array = temporary('L');
+  op(kDup, 1);
+  store('L', array);
+  hand_over(probe.operands[0], place);
+  number(static_cast<int32_t>(site));
+  uint32_t begin = pc();
+  helper_method(probe, "stopped", kStopped);
+  bool leaves = can_leave_ && is_ready();
+  if (leaves && !keep(stops_, {begin, pc()})) return false;
+  leave_helper_ = probe.helper;
+  position = first;
+  for (const Variable& one : variables_) {
+    uint32_t index = position++;
+    if (one.category == 'L' && one.cast.size == 0) continue;
+    load('L', array);
+    load(one.category, one.slot);
+    number(static_cast<int32_t>(index));
+    helper_method(probe, "take", passing(one.category).take);
+    if (one.category == 'L' && !(one.cast == Text("java/lang/Object"))) {
+      op(kCheckcast, 0);
+      out_->u2(pool_.add_class(one.cast));
+    }
+    store(one.category, one.slot);
+  }
+  // What the array has: a text of five parts for each variable, with dots between them.
+  shapes_.u1(leaves ? 'R' : 'N');
+  for (const Variable& one : variables_) {
+    char slot[16];
+    int size = std::snprintf(slot, sizeof slot, ".%u.%c.", one.slot, one.category);
+    shapes_.copy(reinterpret_cast<const uint8_t*>(slot), static_cast<uint64_t>(size));
+    shapes_.copy(one.type.data, one.type.size);
+    shapes_.u1('.');
+    shapes_.copy(one.name.data, one.name.size);
+    shapes_.u1('.');
+    shapes_.copy(one.cast.data, one.cast.size);
+  }
+  shapes_.u1(0);
+  return keep(inserted_probes_,
+              {probe.number, method_->number, index_before(place.at), line_, shape}) &&
+         !pool_.is_full();
+}
+
+void Method::helper_method(const Probe& probe, Text name, Text descriptor) {
+  invoke(pool_.add_method(probe.helper, name, descriptor), descriptor);
+}
+
+// The handler of what leaves the method early: it returns the value.
+bool Method::leave() {
+  if (stops_.empty()) return true;
+  uint32_t start = pc();
+  Text result = Types::result(method_->descriptor);
+  char kind = category(result);
+  depth_ = 1;
+  if (kind == 'V') {
+    op(kPop, -1);
+    op(kReturn, 0);
+  } else {
+    Text descriptor = passing(kind).left;
+    invoke(pool_.add_method(leave_helper_, "left", descriptor), descriptor);
+    if (kind == 'L' && !(result == Text("Ljava/lang/Object;"))) {
+      op(kCheckcast, 0);
+      out_->u2(pool_.add_class(named_by(result)));
+    }
+    constexpr uint8_t kReturns[] = {kIreturn, kIreturn + 1, kIreturn + 2, kIreturn + 3, kAreturn};
+    uint8_t index = kind == 'I' ? 0 : kind == 'J' ? 1 : kind == 'F' ? 2 : kind == 'D' ? 3 : 4;
+    op(kReturns[index], 0);
+  }
+  leave_at_ = start;
+  if (!has_frames_) return true;
+  Inserted frame{start, inserted_types_.size(), 0, 1};
+  return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
+}
+
+}  // namespace jvmti::classfile

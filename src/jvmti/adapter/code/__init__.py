@@ -1,0 +1,1 @@
+"""Requests about code: sources, bytecode, the addresses of both, and classes that are replaced."""

@@ -1,0 +1,122 @@
+"""The request ``redefineClasses`` of our own: the running program gets the code of changed sources.
+
+A source is compiled with the ``javac`` of the program's JDK, or the one on PATH, and the program's
+class path. Classes that the VM refuses to change keep their code, and the response says why.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.code.source_places import declared_in
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.conversation import explained
+from jvmti.adapter.protocol.requests import answers
+from jvmti.classfile.structure import ClassFile
+from jvmti.interface.errors import Error
+from jvmti.text.printable import printable, printable_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jvmti.adapter.debug_session import DebugSession
+
+_MAJOR_OF_0 = 44
+"""Release 1 of Java had the version 45 of class files, and so on."""
+_WITHIN = 120.0
+"""Seconds that a compilation may take."""
+
+
+class ReplacementRequests:
+    """Answers requests that change the program's code.
+
+    Args:
+        session: what requests share.
+    """
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+
+    @answers("redefineClasses")
+    def redefine_classes(self, given: Arguments) -> dict[str, Any]:
+        """Replace the code of loaded classes by that of sources, or of class files."""
+        vm = self._session.vm
+        if vm.held:
+            raise RequestFailed("the program has not started: its classes are loaded anew anyway")
+        sources, files = given.texts("sources"), given.texts("classFiles")
+        if not sources and not files:
+            raise RequestFailed("redefineClasses: sources is missing, or classFiles")
+        with tempfile.TemporaryDirectory(prefix="jvmti-classes-") as place:
+            if sources:
+                self._compile(sources, Path(place), given.text("javac", ""))
+            found = [Path(one) for one in files]
+            found += sorted(Path(place).rglob("*.class"))
+            results = [result for one in found for result in self._redefine(one)]
+        changed = [one["name"] for one in results if one["redefined"]]
+        if changed:
+            self._session.conversation.output(f"redefined: {', '.join(changed)}\n")
+        return {"classes": results}
+
+    def _compile(self, sources: list[str], place: Path, chosen: str) -> None:
+        vm = self._session.vm
+        home = vm.source_path.java_home
+        own = None if home is None else home / "bin" / "javac"
+        javac = chosen or self._session.configuration.text("javac", "")
+        javac = javac or (
+            str(own) if own is not None and own.is_file() else shutil.which("javac") or ""
+        )
+        if not javac:
+            raise RequestFailed(
+                "there is no javac, neither in the program's JDK nor on PATH; javac names one"
+            )
+        path = ":".join(map(str, vm.source_path.class_path))
+        command = [javac, "-g", "-nowarn", "-proc:none", "-d", str(place)]
+        command += ["--release", str(self._release(sources))]
+        try:
+            done = subprocess.run(
+                [*command, "-cp", path, *sources],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_WITHIN,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except OSError as error:
+            raise RequestFailed(f"{javac} cannot be started: {error.strerror}") from None
+        except subprocess.TimeoutExpired:
+            raise RequestFailed(f"javac has not ended within {_WITHIN:.0f} seconds") from None
+        if done.returncode != 0:
+            text = printable_lines(done.stderr[:4000].strip())
+            raise RequestFailed(f"the source does not compile:\n{text}")
+
+    def _release(self, sources: list[str]) -> int:
+        """The release of Java that the sources were compiled for: class files say it."""
+        vm = self._session.vm
+        patterns = "\n".join(one for source in sources for one in declared_in(source)[1])
+        loaded = [one for one in vm.classes(patterns) if not one.is_array]
+        if not loaded:
+            raise RequestFailed("no class of these sources is loaded: there is nothing to redefine")
+        _, major = vm.lookup_env.get_class_version_numbers(loaded[0])
+        return int(major) - _MAJOR_OF_0
+
+    def _redefine(self, file: Path) -> Iterator[dict[str, Any]]:
+        try:
+            data = file.read_bytes()
+        except OSError as error:
+            raise RequestFailed(f"{file} cannot be read: {error.strerror}") from None
+        name = ClassFile(data).name.replace("/", ".")
+        for cls in self._session.vm.classes.named(name):
+            result: dict[str, Any] = {"name": printable(name), "redefined": True}
+            try:
+                cls.redefine(data)
+            except Error as error:
+                result |= {"redefined": False, "message": explained(error)}
+            yield result
+
+
+__all__ = ["ReplacementRequests"]

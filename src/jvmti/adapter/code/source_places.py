@@ -1,0 +1,180 @@
+"""Sources: from a path to the classes in it, and from a frame to the source that shows it."""
+
+from __future__ import annotations
+
+import re
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.interface.errors import Error
+from jvmti.sources.disassembly import Disassembly
+from jvmti.sources.source import Source
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Frame
+
+_PACKAGE = re.compile(r"^\s*package\s+([\w.]+)", re.MULTILINE)
+_TYPE = re.compile(r"\b(?:class|interface|enum|record|object|trait)\s+(\w+)")
+_JVM_NAME = re.compile(r"@file\s*:\s*JvmName\(\s*\"(\w+)\"\s*\)")
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+class Shown(NamedTuple):
+    """A source that the client knows."""
+
+    body: dict[str, Any]
+    """Its description, as the protocol has it."""
+    source: Source
+    """Its text."""
+    cls: Class
+    """A class in it."""
+
+
+class SourcePlaces:
+    """Finds sources, and answers requests for their text.
+
+    Args:
+        session: what requests share.
+    """
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+        self._known: dict[tuple[str, str], Shown | None] = {}
+        self._numbered: list[Shown] = []
+        self._paths: dict[tuple[str, str], str] = {}
+        self._lock = threading.Lock()
+
+    def classes_in(self, path: str) -> list[str]:
+        """The names, or patterns, of the classes that a source file may have; see `declared_in`.
+
+        Frames of these classes have that file as their source from now on.
+        """
+        package, patterns = declared_in(path)
+        if package is not None:
+            with self._lock:
+                self._paths[package, Path(path).name] = path
+                self._known.clear()
+        return patterns
+
+    def at(self, frame: Frame) -> tuple[dict[str, Any] | None, int | None]:
+        """The source of a frame, as the protocol has it, and the line in it.
+
+        Where there is no source, the disassembly stands in for it.
+        """
+        method, line = frame.method, frame.line
+        original = self._session.vm.source_path.original(method, line)
+        if original is None:
+            file = method.source_file or method.class_name
+        else:
+            file, line = original.file, original.line
+        key = method.class_name.rpartition(".")[0], file
+        if key in self._paths:
+            return {"name": printable(file), "path": self._paths[key]}, line
+        shown = self._find(key, method, frame)
+        if shown is None:
+            return None, None
+        if isinstance(shown.source, Disassembly):
+            line = shown.source.number_of(method.name, method.signature, max(frame.location, 0))
+        return shown.body, line
+
+    def _find(self, key: tuple[str, str], method: Method, frame: Frame) -> Shown | None:
+        with self._lock:
+            if key in self._known:
+                found = self._known[key]
+                is_other = (
+                    found is not None
+                    and isinstance(found.source, Disassembly)
+                    and found.cls != method.declaring_class
+                )
+                if not is_other:
+                    return found
+                key = method.class_name, ""
+                if key in self._known:
+                    return self._known[key]
+        try:
+            source = self._session.vm.source_path.at(frame)
+        except (Error, LookupError, OSError):
+            shown = None
+        else:
+            shown = self._described(key[1], source, method)
+        with self._lock:
+            self._known[key] = shown
+        return shown
+
+    def _described(self, file: str, source: Source, method: Method) -> Shown:
+        if source.file is not None:
+            path = str(source.file)
+            return Shown({"name": printable(file), "path": path}, source, method.declaring_class)
+        body: dict[str, Any] = {"name": printable(source.path.rpartition("/")[2])}
+        if isinstance(source, Disassembly):
+            body |= {"origin": "disassembly", "presentationHint": "deemphasize"}
+            body["name"] = printable(f"{method.class_name.rpartition('.')[2]}.class")
+        else:
+            body |= {"path": source.path, "origin": source.path.partition("!")[0]}
+        with self._lock:
+            body["sourceReference"] = len(self._numbered) + 1
+            shown = Shown(body, source, method.declaring_class)
+            self._numbered.append(shown)
+        return shown
+
+    def numbered(self, number: int) -> Shown:
+        """A source that is no file, by its number.
+
+        Raises:
+            RequestFailed: there is none.
+        """
+        if not 0 < number <= len(self._numbered):
+            raise RequestFailed(f"there is no source {number}")
+        return self._numbered[number - 1]
+
+    @answers("source")
+    def source(self, given: Arguments) -> dict[str, Any]:
+        """The text of a source that is no file."""
+        self._session.vm  # noqa: B018 - files are for those who may debug
+        inner = given.inner("source")
+        number = given.number("sourceReference", 0) or inner.number("sourceReference", 0)
+        path = inner.text("path", "")
+        if number or not path:
+            found = self.numbered(number).source
+            return {"content": found.text, "mimeType": "text/x-java"}
+        try:
+            return {"content": Path(path).read_text("utf-8", "replace")}
+        except OSError as error:
+            raise RequestFailed(f"{path} cannot be read: {error.strerror}") from None
+
+    @answers("loadedSources")
+    def loaded_sources(self, given: Arguments) -> dict[str, Any]:
+        """The sources that frames have shown so far."""
+        with self._lock:
+            bodies = [one.body for one in self._known.values() if one is not None]
+            files = [{"name": name, "path": path} for (_, name), path in self._paths.items()]
+        return {"sources": files + bodies}
+
+
+def declared_in(path: str) -> tuple[str | None, list[str]]:
+    """The package of a source file, and patterns for the classes that it may have.
+
+    Those that the file declares, with what is nested in them. Where the file cannot be read, the
+    package is unknown, and they are those of the file's name in any package.
+    """
+    file = Path(path)
+    try:
+        text = _COMMENT.sub(" ", file.read_text("utf-8", "replace"))
+    except (OSError, ValueError):
+        return None, [file.stem, f"*.{file.stem}", f"{file.stem}$*", f"*.{file.stem}$*"]
+    package = _PACKAGE.search(text)
+    before = f"{package[1]}." if package else ""
+    names = {file.stem: None, f"{file.stem}Kt": None}
+    names |= dict.fromkeys(_JVM_NAME.findall(text))
+    names |= dict.fromkeys(_TYPE.findall(text))
+    patterns = [f"{before}{name}{inner}" for name in names for inner in ("", "$*")]
+    return package[1] if package else "", patterns
+
+
+__all__ = ["Shown", "SourcePlaces", "declared_in"]

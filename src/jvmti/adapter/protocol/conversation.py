@@ -1,0 +1,212 @@
+"""The conversation with a client: requests in, one response for each in order, events out."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.framing import Framing, MalformedMessage, StreamLost
+from jvmti.adapter.protocol.requests import Answer
+from jvmti.interface.errors import Error
+from jvmti.text.names import suggestion
+from jvmti.text.printable import printable
+
+log = logging.getLogger("jvmti")
+
+_CANCELLED = "cancelled"
+"""The message of a response that the protocol reserves for this case."""
+_FAILED = 1
+"""The number of our messages to the user; the text makes the difference."""
+
+
+class RequestCancelled(Error):
+    """The client does not wait for the request any more."""
+
+
+class Conversation:
+    """Answers requests one after the other, and sends events.
+
+    Args:
+        framing: the stream of messages.
+
+    Attributes:
+        is_over: set when the client has gone, or the session has ended.
+    """
+
+    def __init__(self, framing: Framing) -> None:
+        self._framing = framing
+        self._answers: Mapping[str, Answer] = {}
+        self._requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._lock = threading.Lock()
+        self._current: int | None = None
+        self._cancelled: set[int] = set()
+        self._cancel = threading.Event()
+        self._input_is_over = False
+        self._afterwards: list[Callable[[], object]] = []
+        self.is_over = threading.Event()
+
+    # ---- out -------------------------------------------------------------------------------
+
+    def event(self, name: str, /, **body: Any) -> None:
+        """Send an event; values that are ``None`` are left out."""
+        given = {key: value for key, value in body.items() if value is not None}
+        self._send({"type": "event", "event": name, "body": given})
+
+    def output(self, text: str, category: str = "console") -> None:
+        """Show text to the user."""
+        self.event("output", category=category, output=text)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        try:
+            self._framing.write(message)
+        except (OSError, ValueError) as error:
+            log.debug("the client has gone: %s", error)
+            self.end()
+
+    def afterwards(self, action: Callable[[], object]) -> None:
+        """Do something as soon as the current request has been answered.
+
+        What lets a thread resume goes here: the client gets to know that the thread runs before it
+        gets to know that it has stopped again.
+        """
+        self._afterwards.append(action)
+
+    # ---- in --------------------------------------------------------------------------------
+
+    def run(self, answers: Mapping[str, Answer]) -> None:
+        """Answer requests until the client goes or the session ends."""
+        self._answers = answers
+        threading.Thread(target=self._read, name="jvmti requests", daemon=True).start()
+        while not self.is_over.is_set():
+            message = self._requests.get()
+            if message is None:
+                break
+            self._answer(message)
+        self.is_over.set()
+
+    def end(self) -> None:
+        """Answer nothing more."""
+        self.is_over.set()
+        self._cancel.set()
+        self._requests.put(None)
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the client does not wait for the current request any more."""
+        return self._cancel.is_set()
+
+    def _read(self) -> None:
+        try:
+            while True:
+                try:
+                    message = self._framing.read()
+                except MalformedMessage as error:
+                    self.output(f"{error}\n", "important")
+                    continue
+                if message is None:
+                    break
+                self._arrived(message)
+        except (OSError, ValueError, StreamLost) as error:
+            log.debug("no more requests: %s", error)
+            if isinstance(error, StreamLost):
+                self.output(f"{error}; the session ends\n", "important")
+        # Each request gets its response, but nobody waits for what it does.
+        with self._lock:
+            self._input_is_over = True
+            self._cancel.set()
+        self._requests.put(None)
+
+    def _arrived(self, message: Any) -> None:
+        if not isinstance(message, dict) or message.get("type") in ("response", "event"):
+            return  # nobody waits for it
+        if message.get("command") == "cancel" and isinstance(message.get("arguments"), dict):
+            self._cancel_request(message["arguments"].get("requestId"))
+        if message.get("command") in ("disconnect", "terminate"):
+            self._cancel_request(self._current)
+        self._requests.put(message)
+
+    def _cancel_request(self, number: Any) -> None:
+        if not isinstance(number, int):
+            return
+        with self._lock:
+            if number == self._current:
+                self._cancel.set()
+            else:
+                self._cancelled.add(number)
+
+    def _answer(self, message: dict[str, Any]) -> None:
+        number, command = message.get("seq"), message.get("command")
+        if not isinstance(number, int) or isinstance(number, bool):
+            self.output("a request without a number cannot be answered\n", "important")
+            return
+        with self._lock:
+            self._current = number
+            self._cancel.clear()
+            if number in self._cancelled or self._input_is_over:
+                self._cancelled.discard(number)
+                self._cancel.set()
+        response: dict[str, Any] = {
+            "type": "response",
+            "request_seq": number,
+            "command": command if isinstance(command, str) else "",
+        }
+        try:
+            response |= self._outcome(command, message)
+        finally:
+            with self._lock:
+                self._current = None
+        self._send(response)
+        actions, self._afterwards = self._afterwards, []
+        for action in actions:
+            if response["success"]:
+                try:
+                    action()
+                except Exception as error:  # the request has its response; this must not be lost
+                    if not isinstance(error, Error | LookupError):
+                        log.error("after %s", command, exc_info=error)
+                    self.output(f"{printable(str(error))}\n", "important")
+
+    def _outcome(self, command: Any, message: dict[str, Any]) -> dict[str, Any]:
+        try:
+            if self._cancel.is_set():
+                raise RequestCancelled(_CANCELLED)
+            if not isinstance(command, str):
+                raise RequestFailed("a request has no command")
+            answer = self._answers.get(command)
+            if answer is None:
+                near = suggestion(command, list(self._answers))
+                raise RequestFailed(f"there is no request {printable(command, 80)!r}{near}")
+            body = answer(Arguments(command, message.get("arguments")))
+        except RequestCancelled:
+            return {"success": False, "message": _CANCELLED, "body": {}}
+        except (Error, LookupError, ValueError, TypeError, ArithmeticError, OSError) as error:
+            if not isinstance(error, Error):
+                log.debug("%s failed", command, exc_info=error)
+            return failure(error)
+        except Exception as error:  # a fault of ours must not end the session
+            log.error("%s failed", command, exc_info=error)
+            return failure(error)
+        return {"success": True} if body is None else {"success": True, "body": body}
+
+
+def failure(error: BaseException) -> dict[str, Any]:
+    """The parts of a response that say why a request failed."""
+    text = explained(error)
+    shown = {"id": _FAILED, "format": text.replace("{", "(").replace("}", ")"), "showUser": False}
+    return {"success": False, "message": text, "body": {"error": shown}}
+
+
+def explained(error: BaseException) -> str:
+    """An error as a sentence for the user."""
+    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    with contextlib.suppress(ValueError):
+        text = printable(text)
+    return text or type(error).__name__
+
+
+__all__ = ["Conversation", "RequestCancelled", "explained", "failure"]

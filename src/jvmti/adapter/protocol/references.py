@@ -1,0 +1,62 @@
+"""Numbers that stand for frames and for values with parts, as long as their thread is stopped."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Hashable
+from typing import Any
+
+from jvmti.adapter.protocol.arguments import RequestFailed
+
+
+class References:
+    """Gives numbers to things; each number is used once in a session.
+
+    A number belongs to an owner, the stop of a thread. When the thread runs again, its numbers
+    stand for nothing any more.
+    """
+
+    def __init__(self) -> None:
+        self._next = itertools.count(1)
+        self._things: dict[int, tuple[Hashable, Any]] = {}
+        self._by_owner: dict[Hashable, list[int]] = {}
+        self._lock = threading.Lock()
+
+    def add(self, owner: Hashable, thing: Any) -> int:
+        """A new number for a thing."""
+        with self._lock:
+            number = next(self._next)
+            self._things[number] = owner, thing
+            self._by_owner.setdefault(owner, []).append(number)
+            return number
+
+    def get(self, number: int, kind: type[Any], what: str) -> tuple[Any, Any]:
+        """The owner and the thing of a number.
+
+        Args:
+            number: the number.
+            kind: the class of the thing.
+            what: what such a thing is called, for the message.
+
+        Raises:
+            RequestFailed: there is none: its thread has resumed, or there never was one.
+        """
+        with self._lock:
+            found = self._things.get(number)
+        if found is None:
+            raise RequestFailed(
+                f"there is no {what} {number}: its thread has resumed since, or it was never given"
+            )
+        if not isinstance(found[1], kind):
+            raise RequestFailed(f"{number} is not the number of a {what}")
+        return found
+
+    def forget(self, owner: Hashable) -> None:
+        """Drop all numbers of an owner."""
+        with self._lock:
+            for number in self._by_owner.pop(owner, ()):
+                del self._things[number]
+
+
+__all__ = ["References"]

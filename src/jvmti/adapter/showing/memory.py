@@ -1,0 +1,82 @@
+"""The request ``readMemory``: the elements of primitive arrays as bytes."""
+
+from __future__ import annotations
+
+import base64
+import re
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.stopped_threads import HaltedThread
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+
+_SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "J": 8, "F": 4, "D": 8}
+_REFERENCE = re.compile(r"array:([0-9]{1,15})\Z")
+_MOST = 1 << 24
+"""Bytes in a response at most."""
+
+
+class ArrayReference:
+    """An array whose memory has a number.
+
+    Attributes:
+        array: the array.
+    """
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+
+class ArrayMemory:
+    """Answers requests for the memory of arrays.
+
+    Args:
+        session: what requests share.
+    """
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+
+    def of(self, halted: HaltedThread, array: Any) -> str:
+        """A reference to the memory of a primitive array, while its thread is stopped."""
+        return f"array:{self._session.references.add(halted, ArrayReference(array))}"
+
+    @answers("readMemory")
+    def read_memory(self, given: Arguments) -> dict[str, Any]:
+        """Bytes of an array's elements, in the byte order of x86."""
+        reference = given.text("memoryReference")
+        found = _REFERENCE.match(reference)
+        if found is None:
+            raise RequestFailed(
+                f"{reference[:40]!r} is no memory to read: only primitive arrays have some"
+            )
+        halted, held = self._session.references.get(int(found[1]), ArrayReference, "array")
+        start = given.number("offset", 0)
+        count = given.number("count")
+        if count < 0:
+            raise RequestFailed(f"readMemory: count is negative: {count}")
+
+        def read() -> dict[str, Any]:
+            array = held.array
+            size = _SIZES[array.cls.signature[1]]
+            whole = len(array) * size
+            first, last = max(start, 0), min(start + min(count, _MOST), whole)
+            body: dict[str, Any] = {"address": str(first)}
+            data = b""
+            if first < last:
+                elements = array[first // size : -(-last // size)]
+                skip = first - first // size * size
+                data = elements.tobytes()[skip : skip + last - first]
+            if len(data) < count:
+                body["unreadableBytes"] = count - len(data)
+            if data:
+                body["data"] = base64.b64encode(data).decode()
+            return body
+
+        return self._session.run(halted, read)
+
+
+__all__ = ["ArrayMemory"]

@@ -1,0 +1,125 @@
+"""The requests ``stackTrace`` and ``scopes``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.protocol.arguments import Arguments
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.model.threads.frames import Frame
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.code.code_addresses import CodeAddresses
+    from jvmti.adapter.code.source_places import SourcePlaces
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.showing.variables import VariableRequests
+
+_LEVELS = 1000
+"""Frames in a response, where the client does not say how many."""
+
+
+class FrameReference:
+    """A frame that has a number.
+
+    Attributes:
+        halted: its thread.
+        depth: its place in the stack, 0 for the topmost.
+    """
+
+    def __init__(self, halted: HaltedThread, depth: int) -> None:
+        self.halted = halted
+        self.depth = depth
+
+    def frame(self) -> Frame:
+        """The frame; to be called by way of `HaltedThread.run`."""
+        return self.halted.frames(self.depth + 1)[self.depth]
+
+
+class StackRequests:
+    """Answers requests about stacks.
+
+    Args:
+        session: what requests share.
+        sources: finds the sources of methods.
+        variables: shows variables.
+        addresses: the addresses of instructions.
+    """
+
+    def __init__(
+        self,
+        session: DebugSession,
+        sources: SourcePlaces,
+        variables: VariableRequests,
+        addresses: CodeAddresses,
+    ) -> None:
+        self._session = session
+        self._sources = sources
+        self._variables = variables
+        self._addresses = addresses
+
+    @answers("stackTrace")
+    def stack_trace(self, given: Arguments) -> dict[str, Any]:
+        """A part of the stack of a stopped thread."""
+        session = self._session
+        halted = session.halted.get(given.number("threadId"))
+        start = max(given.number("startFrame", 0), 0)
+        levels = given.number("levels", 0)
+        most = start + (levels if levels > 0 else _LEVELS)
+        as_parameters = given.inner("format").flag("parameterTypes", True)
+
+        def read() -> dict[str, Any]:
+            frames = halted.frames(most)
+            count = self._count(halted, len(frames), most)
+            shown = [self._shown(halted, one, as_parameters) for one in frames[start:most]]
+            return {"stackFrames": shown, "totalFrames": count}
+
+        return session.run(halted, read)
+
+    def _count(self, halted: HaltedThread, seen: int, most: int) -> int:
+        if seen < most:
+            return seen
+        vm = self._session.vm
+        above = vm.breakpoints.frames_above(halted.thread)
+        return max(vm.lookup_env.get_frame_count(halted.thread) - above, seen)
+
+    def _shown(self, halted: HaltedThread, frame: Frame, as_parameters: bool) -> dict[str, Any]:
+        method = frame.method
+        name = f"{method.class_name.rpartition('.')[2]}.{method.name}"
+        if as_parameters:
+            types = (one.rpartition(".")[2] for one in method.parameter_types)
+            name += f"({', '.join(types)})"
+        number = halted.frame_numbers.get(frame.depth)
+        if number is None:
+            reference = FrameReference(halted, frame.depth)
+            number = self._session.references.add(halted, reference)
+            halted.frame_numbers[frame.depth] = number
+        found, line = self._sources.at(frame)
+        shown: dict[str, Any] = {
+            "id": number,
+            "name": printable(name),
+            "line": self._session.to_client(line),
+            "column": self._session.first_column,
+        }
+        if found is not None:
+            shown["source"] = found
+        if found is None or line is None:
+            shown["line"], shown["column"] = 0, 0
+            shown["presentationHint"] = "subtle"
+        if not frame.is_native:
+            shown["instructionPointerReference"] = self._addresses.of(method, frame.location)
+        return shown
+
+    @answers("scopes")
+    def scopes(self, given: Arguments) -> dict[str, Any]:
+        """The groups of variables of a frame."""
+        halted, reference = self._session.references.get(
+            given.number("frameId"), FrameReference, "frame"
+        )
+        return {
+            "scopes": self._session.run(halted, lambda: self._variables.scopes(halted, reference))
+        }
+
+
+__all__ = ["FrameReference", "StackRequests"]

@@ -1,0 +1,107 @@
+"""The request ``threads``: those of the program, and of virtual threads a few."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.stopped_threads import PausedThread
+from jvmti.interface.errors import ThreadNotAlive
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.model.threads.java_thread import Thread
+
+_VIRTUAL = 100
+"""Virtual threads that are listed, unless the configuration says otherwise."""
+
+
+class ThreadRequests:
+    """Answers requests about threads as such.
+
+    Args:
+        session: what requests share.
+    """
+
+    def __init__(self, session: DebugSession) -> None:
+        self._session = session
+
+    @answers("threads")
+    def threads(self, given: Arguments) -> dict[str, Any]:
+        """The platform threads, the virtual ones that are stopped, and some more of these."""
+        session = self._session
+        vm = session.vm
+        if vm.held or vm.closed:
+            return {"threads": []}
+        threads = list(vm.threads)
+        known = set(vm.threads.ids(threads))
+        for halted in session.halted.all():
+            if halted.id not in known:
+                known.add(halted.id)
+                threads.append(halted.thread)
+        threads += self._virtual(known)
+        numbers = vm.threads.ids(threads)
+        about = vm.env.map.get_thread_info(threads)
+        return {
+            "threads": [
+                {"id": number, "name": printable(name) or f"virtual thread {number}"}
+                for number, name, status in zip(
+                    numbers, about.name, about.status.tolist(), strict=True
+                )
+                if not status
+            ]
+        }
+
+    def _virtual(self, known: set[int]) -> list[Thread]:
+        most = self._session.configuration.number("virtualThreads", _VIRTUAL)
+        if most <= 0:
+            return []
+        vm = self._session.vm
+        found = vm.threads.some_virtual(most)
+        return [
+            one
+            for one, number in zip(found, vm.threads.ids(found), strict=True)
+            if number not in known
+        ]
+
+    def find(self, number: int) -> Thread:
+        """A thread of the program by its number.
+
+        Raises:
+            RequestFailed: there is none.
+        """
+        vm = self._session.vm
+        halted = self._session.halted.find(number)
+        if halted is not None:
+            return halted.thread
+        for threads in (list(vm.threads), vm.threads.virtual):
+            numbers = vm.threads.ids(threads)
+            if number in numbers:
+                return threads[numbers.index(number)]
+        raise RequestFailed(f"there is no thread {number}; it may have ended")
+
+    @answers("pause")
+    def pause(self, given: Arguments) -> None:
+        """Suspend a thread wherever it is."""
+        session = self._session
+        number = given.number("threadId")
+        halted = session.halted.find(number)
+        if halted is None:
+            try:
+                paused = PausedThread(self.find(number), number)
+            except ThreadNotAlive:
+                raise RequestFailed(f"thread {number} has ended") from None
+            if not session.halted.add(paused):
+                paused.resume()
+            halted = session.halted.find(number) or paused
+        reason = halted.reason
+        session.conversation.afterwards(
+            lambda: session.conversation.event(
+                "stopped", reason=reason, threadId=number, allThreadsStopped=False
+            )
+        )
+
+
+__all__ = ["ThreadRequests"]

@@ -1,0 +1,212 @@
+"""The requests ``variables`` and ``setVariable``, and the scopes of a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jvmti import refs
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.showing.shown_values import has_parts, text_of, type_of
+from jvmti.adapter.showing.value_parts import (
+    FrameParts,
+    Part,
+    Parts,
+    StaticParts,
+    StopParts,
+    parts_of,
+)
+from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.showing.evaluation import Evaluation
+    from jvmti.adapter.showing.memory import ArrayMemory
+    from jvmti.adapter.showing.stacks import FrameReference
+
+_PAGE = 1000
+"""Elements in a response, where the client does not say how many."""
+
+
+class PartsReference:
+    """The parts of something that has a number.
+
+    Attributes:
+        parts: the parts.
+        frame: the frame that its expressions are evaluated in.
+    """
+
+    def __init__(self, parts: Parts, frame: FrameReference | None) -> None:
+        self.parts = parts
+        self.frame = frame
+
+
+class VariableRequests:
+    """Answers requests about variables.
+
+    Args:
+        session: what requests share.
+        evaluation: evaluates what variables are set to.
+        memory: the memory of arrays.
+    """
+
+    def __init__(self, session: DebugSession, evaluation: Evaluation, memory: ArrayMemory) -> None:
+        self._session = session
+        self._evaluation = evaluation
+        self._memory = memory
+
+    def scopes(self, halted: HaltedThread, reference: FrameReference) -> list[dict[str, Any]]:
+        """The groups of variables of a frame; to be called by way of `HaltedThread.run`."""
+        frame = reference.frame()
+        found: list[tuple[str, Parts, str | None, bool]] = []
+        if halted.stop is not None and reference.depth == 0:
+            known = StopParts(halted.stop)
+            if known.named:
+                found.append(("Stop", known, None, False))
+        local = FrameParts(reference.frame)
+        if not frame.is_native:
+            found.append(("Locals", local, "locals", False))
+        static = StaticParts(self._session.vm, frame.method.declaring_class)
+        if static.named:
+            found.append(("Static", static, None, True))
+        scopes = []
+        for name, parts, hint, expensive in found:
+            number = self._session.references.add(halted, PartsReference(parts, reference))
+            scope: dict[str, Any] = {
+                "name": name,
+                "variablesReference": number,
+                "expensive": expensive,
+            }
+            if hint is not None:
+                scope["presentationHint"] = hint
+            scopes.append(scope)
+        return scopes
+
+    @answers("variables")
+    def variables(self, given: Arguments) -> dict[str, Any]:
+        """The parts of something, or a page of them."""
+        halted, reference = self._get(given)
+        only = given.text("filter", "")
+        start = max(given.number("start", 0), 0)
+        count = given.number("count", 0)
+        as_hex = given.inner("format").flag("hex")
+
+        def read() -> list[dict[str, Any]]:
+            parts: Parts = reference.parts
+            found: list[Part] = []
+            if only != "named" and start < parts.indexed:
+                most = count if count > 0 else _PAGE if only != "indexed" else parts.indexed
+                found += parts.read_indexed(start, min(most, parts.indexed - start))
+            if only != "indexed" and (only == "named" or start == 0):
+                named = parts.read_named()
+                if only == "named" and (start or count > 0):
+                    named = named[start : start + count if count > 0 else None]
+                found += named
+            return [self.shown(halted, one, reference.frame, as_hex) for one in found]
+
+        return {"variables": self._session.run(halted, read)}
+
+    def _get(self, given: Arguments) -> tuple[HaltedThread, PartsReference]:
+        number = given.number("variablesReference")
+        halted, reference = self._session.references.get(
+            number, PartsReference, "group of variables"
+        )
+        return halted, reference
+
+    def shown(
+        self,
+        halted: HaltedThread,
+        part: Part,
+        frame: FrameReference | None,
+        as_hex: bool = False,
+    ) -> dict[str, Any]:
+        """A part as the client shows it; to be called by way of `HaltedThread.run`."""
+        shown: dict[str, Any] = {"name": printable(part.name) or '""'}
+        attributes = ["static"] if part.is_static else []
+        if part.is_final:
+            attributes.append("readOnly")
+        if part.failure is not None:
+            shown |= {"value": f"<{printable(part.failure)}>", "variablesReference": 0}
+            attributes.append("failedEvaluation")
+        elif part.parts is not None and part.value is None:
+            number = self._session.references.add(halted, PartsReference(part.parts, frame))
+            shown |= {"value": "", "variablesReference": number}
+        else:
+            shown |= self.value(halted, part, frame, as_hex)
+        if part.path is not None:
+            shown["evaluateName"] = part.path
+        if attributes:
+            shown["presentationHint"] = {"attributes": attributes}
+        return shown
+
+    def value(
+        self,
+        halted: HaltedThread,
+        part: Part,
+        frame: FrameReference | None,
+        as_hex: bool = False,
+    ) -> dict[str, Any]:
+        """The value of a part, its type and the number of its parts."""
+        value = part.value
+        shown: dict[str, Any] = {
+            "value": text_of(value, part.signature, as_hex=as_hex),
+            "variablesReference": 0,
+        }
+        name = type_of(value, part.signature)
+        if name is not None:
+            shown["type"] = name
+        if part.parts is None and not has_parts(value):
+            return shown
+        parts = part.parts or parts_of(self._session.vm, value, part.path)
+        reference = PartsReference(parts, frame)
+        if not parts.named and not parts.indexed:
+            return shown
+        shown["variablesReference"] = self._session.references.add(halted, reference)
+        if parts.indexed:
+            shown |= {"indexedVariables": parts.indexed, "namedVariables": parts.named}
+        if isinstance(value, refs.Array) and not isinstance(value, refs.ObjectArray):
+            shown["memoryReference"] = self._memory.of(halted, value)
+        return shown
+
+    @answers("setVariable")
+    def set_variable(self, given: Arguments) -> dict[str, Any]:
+        """Give a variable, field or element another value."""
+        halted, reference = self._get(given)
+        name, text = given.text("name"), given.text("value")
+
+        def write() -> dict[str, Any]:
+            parts: Parts = reference.parts
+            frame = reference.frame or self._evaluation.top(halted)
+            value = self._evaluation.value(frame, text)
+            parts.write(name, value)
+            return self._after_write(halted, reference, name, value)
+
+        return self._session.run(halted, write)
+
+    def _after_write(
+        self, halted: HaltedThread, reference: PartsReference, name: str, value: Any
+    ) -> dict[str, Any]:
+        parts = reference.parts
+        if name.isdigit() and parts.indexed:
+            found = parts.read_indexed(int(name), 1)
+        else:
+            found = [one for one in parts.read_named() if one.name == name]
+        part = found[0] if found else Part(name, value)
+        return self.value(halted, part, reference.frame)
+
+    def parts(self, number: int) -> tuple[HaltedThread, Parts]:
+        """The parts that a number stands for.
+
+        Raises:
+            RequestFailed: there are none.
+        """
+        halted, reference = self._session.references.get(
+            number, PartsReference, "group of variables"
+        )
+        if not isinstance(reference, PartsReference):
+            raise RequestFailed(f"{number} stands for no variables")
+        return halted, reference.parts
+
+
+__all__ = ["PartsReference", "VariableRequests"]

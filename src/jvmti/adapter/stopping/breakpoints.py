@@ -1,0 +1,370 @@
+"""The requests that set breakpoints of all kinds.
+
+Each request gives all breakpoints of its kind, or of a file. Those that are the same as before
+stay, so that a client that adds one does not disturb the others.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.conversation import explained
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
+from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.conditions import ConditionError
+from jvmti.debug.stop_probes import exactly
+from jvmti.interface.errors import Error
+from jvmti.sources.disassembly import Disassembly
+from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.adapter.code.source_places import Shown, SourcePlaces
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.showing.evaluation import Evaluation
+    from jvmti.debug.stops import Stop, StopRequest
+    from jvmti.model.classes.java_class import Class
+
+log = logging.getLogger("jvmti")
+
+_EXPECTED = (Error, LookupError, ValueError, TypeError, ImportError)
+
+
+class ClientBreakpoint:
+    """A breakpoint as the client knows it.
+
+    Attributes:
+        number: its number.
+        request: what stops threads; ``None`` if there is nothing, and why.
+        message: why it does not stop threads, or not yet.
+        line: the line where it is, as class files count.
+        source: the source that it is in, for the client.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.request: StopRequest | None = None
+        self.message: str | None = None
+        self.line: int | None = None
+        self.source: dict[str, Any] | None = None
+        self.is_verified = False
+
+    def cancel(self) -> None:
+        """Remove it from the program."""
+        if self.request is not None:
+            self.request.cancel()
+
+
+Create = Callable[[ClientBreakpoint], None]
+"""Fills in a breakpoint's request and what is known of it, or raises."""
+
+
+class BreakpointRequests:
+    """Answers requests that set breakpoints by line and by function.
+
+    Args:
+        session: what requests share.
+        evaluation: evaluates conditions.
+        sources: knows the classes of a source.
+    """
+
+    def __init__(
+        self, session: DebugSession, evaluation: Evaluation, sources: SourcePlaces
+    ) -> None:
+        self._session = session
+        self._evaluation = evaluation
+        self._sources = sources
+        self._numbers = itertools.count(1)
+        self._sets: dict[Hashable, dict[Hashable, ClientBreakpoint]] = {}
+        self._lock = threading.Lock()
+
+    def replace(
+        self, which: Hashable, wanted: Sequence[tuple[Hashable, Create]]
+    ) -> list[ClientBreakpoint]:
+        """Make a set of breakpoints what the client wants; return them in its order.
+
+        Args:
+            which: the set.
+            wanted: for each breakpoint what makes it the same as before, and how to create it.
+        """
+        before = self._sets.get(which, {})
+        creates = dict(_numbered(wanted))
+        found: dict[Hashable, ClientBreakpoint] = {}
+        for key in before.keys() - creates.keys():
+            before[key].cancel()
+        for key, create in creates.items():
+            one = before.get(key)
+            if one is None or (one.request is None or not one.request.is_active):
+                one = ClientBreakpoint(next(self._numbers))
+                try:
+                    create(one)
+                except _EXPECTED as error:
+                    one.message = explained(error)
+            found[key] = one
+        self._sets[which] = found
+        return list(found.values())
+
+    def shown(self, one: ClientBreakpoint) -> dict[str, Any]:
+        """A breakpoint as the protocol has it."""
+        shown: dict[str, Any] = {"id": one.number, "verified": one.is_verified}
+        if one.message is not None:
+            shown["message"] = one.message
+            if not one.is_verified:
+                is_pending = one.request is not None
+                shown["reason"] = "pending" if is_pending else "failed"
+        if one.line is not None:
+            shown["line"] = self._session.to_client(one.line)
+        if one.source is not None:
+            shown["source"] = one.source
+        return shown
+
+    def response(self, found: Sequence[ClientBreakpoint]) -> dict[str, Any]:
+        """The body of a response that has these breakpoints."""
+        return {"breakpoints": [self.shown(one) for one in found]}
+
+    def functions(
+        self, one: ClientBreakpoint, rule: Rule, reason: str, **more: Callable[[Stop], str | None]
+    ) -> RuleFunctions:
+        """The functions for a breakpoint that stops threads for a reason.
+
+        Args:
+            one: the breakpoint.
+            rule: its rule.
+            reason: in the protocol's words.
+            more: further parts of the event, by their names in the protocol.
+        """
+
+        def reached(stop: Stop) -> None:
+            details = {name: text(stop) for name, text in more.items()}
+            self._session.halt(stop, reason, breakpoints=[one.number], **details)
+
+        return RuleFunctions(self._session, self._evaluation, rule, reached)
+
+    # ---- by line ---------------------------------------------------------------------------
+
+    @answers("setBreakpoints")
+    def set_breakpoints(self, given: Arguments) -> dict[str, Any]:
+        """The breakpoints of a source."""
+        self._session.vm  # noqa: B018 - without one there is nothing to set them in
+        source = given.inner("source")
+        number = source.number("sourceReference", 0)
+        path = source.text("path", "")
+        if number:
+            shown = self._sources.numbered(number)
+            body = shown.body
+            patterns = [exactly(_outermost(shown.cls)), exactly(_outermost(shown.cls)) + "$*"]
+        elif path:
+            shown, body = None, {"path": path}
+            patterns = self._sources.classes_in(path)
+        else:
+            raise RequestFailed("setBreakpoints: the source has neither a path nor a reference")
+        wanted: list[tuple[Hashable, Create]] = []
+        items = list(given.each("breakpoints"))
+        if not items and given.has("lines"):
+            items = [Arguments(given.command, {"line": one}) for one in given.values["lines"]]
+        for item in items:
+            line = self._session.from_client(item.number("line"))
+            rule = Rule.of(item)
+            if shown is not None and isinstance(shown.source, Disassembly):
+                create = self._at_code(shown, line, rule)
+            else:
+                create = self._at_line(body, patterns, line, rule)
+            wanted.append(((line, rule), create))
+        return self.response(self.replace(("source", number, path), wanted))
+
+    @answers("breakpointLocations")
+    def breakpoint_locations(self, given: Arguments) -> dict[str, Any]:
+        """The lines of a range that have code, in the loaded classes of a source."""
+        self._session.vm  # noqa: B018 - without one there are no classes
+        path = given.inner("source").text("path", "")
+        first = self._session.from_client(given.number("line"))
+        last = self._session.from_client(given.number("endLine", given.number("line")))
+        lines = self._lines(self._sources.classes_in(path)) if path else set()
+        found = sorted(one for one in lines if first <= one <= last)
+        return {"breakpoints": [{"line": self._session.to_client(one)} for one in found]}
+
+    def _at_code(self, shown: Shown, line: int, rule: Rule) -> Create:
+        """A breakpoint in a disassembly: at the first instruction from a line on."""
+
+        def create(one: ClientBreakpoint) -> None:
+            one.line, one.source = line, shown.body
+            assert isinstance(shown.source, Disassembly)
+            code = shown.source.first_code(line)
+            if code is None:
+                raise RequestFailed("there is no code from this line on")
+            (method,) = (
+                method
+                for method in shown.cls.methods
+                if (method.name, method.signature) == (code.method, code.descriptor)
+            )
+            functions = self.functions(one, rule, "breakpoint")
+            one.request = method.breakpoint(
+                location=code.location,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+            )
+            one.line = shown.source.number_of(code.method, code.descriptor, code.location)
+            one.is_verified = True
+
+        return create
+
+    def _at_line(
+        self, body: dict[str, Any], patterns: Sequence[str], line: int, rule: Rule
+    ) -> Create:
+        def create(one: ClientBreakpoint) -> None:
+            one.line, one.source = line, body
+            functions = self.functions(one, rule, "breakpoint")
+            text = functions.agent_condition
+            if text is not None:
+                try:
+                    self._place_line(one, patterns, line, functions, text)
+                except ConditionError:
+                    text = None
+            if text is None:
+                self._place_line(one, patterns, line, functions, functions.when)
+
+        return create
+
+    def _place_line(
+        self,
+        one: ClientBreakpoint,
+        patterns: Sequence[str],
+        line: int,
+        functions: RuleFunctions,
+        when: str | Callable[[Stop], object] | None,
+    ) -> None:
+        """Set a breakpoint by line, whose condition the agent decides if it is a text."""
+
+        def placed(request: Breakpoint) -> None:
+            if one.request is not request and one.request is not None:
+                return  # another has taken its place
+            was = one.is_verified
+            self._note(one, request)
+            if isinstance(when, str) and not one.is_verified and line in self._lines(patterns):
+                # The class has the line, and the agent cannot decide the condition there.
+                request.cancel()
+                self._place_line(one, patterns, line, functions, functions.when)
+            if one.is_verified != was:
+                self._session.conversation.event(
+                    "breakpoint", reason="changed", breakpoint=self.shown(one)
+                )
+
+        one.request = request = self._session.vm.breakpoint(
+            patterns,
+            line=line,
+            when=when,
+            hits=functions.hits.counted,
+            do=functions.do,
+            placed=placed,
+        )
+        self._note(one, request)
+        if one.is_verified:
+            return
+        lines = self._lines(patterns)
+        if isinstance(when, str) and line in lines:
+            request.cancel()
+            self._place_line(one, patterns, line, functions, functions.when)
+            return
+        one.message = self._why_not(lines, line)
+
+    def _lines(self, patterns: Sequence[str]) -> set[int]:
+        """The lines with code of the loaded classes of a source."""
+        vm = self._session.vm
+        if vm.held:
+            return set()
+        classes = [one for one in vm.classes("\n".join(patterns)) if not one.is_array]
+        lines: set[int] = set()
+        for cls in classes:
+            try:
+                lines.update(e.line_number for method in cls.methods for e in method.lines)
+            except Error as error:
+                log.debug("the lines of %s are unknown: %s", cls.name, error)
+        return lines
+
+    def _why_not(self, lines: set[int], line: int) -> str:
+        if not lines:
+            return "no class of this source is loaded yet, or they have no line numbers"
+        near = sorted(sorted(lines, key=lambda number: abs(number - line))[:4])
+        numbers = ", ".join(str(self._session.to_client(one)) for one in near)
+        return printable(
+            f"no class of this source that is loaded has code at this line; the nearest lines "
+            f"with code: {numbers}"
+        )
+
+    def _note(self, one: ClientBreakpoint, request: Breakpoint) -> bool:
+        """Note where a breakpoint is now; return whether that is news."""
+        was = one.is_verified
+        one.is_verified = bool(request.places)
+        if one.is_verified:
+            one.message = None
+            if request.running:
+                calls = ", ".join(sorted(request.running)[:3])
+                one.message = f"calls that run already do not stop: {calls}"
+        elif request.lost:
+            one.message = request.lost[0][2]
+        return one.is_verified != was
+
+    def _placed(self, one: ClientBreakpoint, request: Breakpoint) -> None:
+        """A class was loaded, or redefined: say where the breakpoint is now."""
+        if self._note(one, request):
+            self._session.conversation.event(
+                "breakpoint", reason="changed", breakpoint=self.shown(one)
+            )
+
+    # ---- by function -----------------------------------------------------------------------
+
+    @answers("setFunctionBreakpoints")
+    def set_function_breakpoints(self, given: Arguments) -> dict[str, Any]:
+        """The breakpoints at the beginnings of methods."""
+        self._session.vm  # noqa: B018 - without one there is nothing to set them in
+        wanted: list[tuple[Hashable, Create]] = []
+        for item in given.each("breakpoints"):
+            name, rule = item.text("name"), Rule.of(item)
+            wanted.append(((name, rule), self._at_method(name, rule)))
+        return self.response(self.replace("functions", wanted))
+
+    def _at_method(self, name: str, rule: Rule) -> Create:
+        def create(one: ClientBreakpoint) -> None:
+            classes, _, method = name.strip().partition("(")[0].rpartition(".")
+            if not classes or not method:
+                raise RequestFailed(
+                    f"a function breakpoint names class and method, as com.acme.Order.add; not "
+                    f"{name!r}"
+                )
+            functions = self.functions(one, rule, "function breakpoint")
+            one.request = request = self._session.vm.breakpoint(
+                classes,
+                method,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+                placed=lambda request: self._placed(one, request),
+            )
+            self._note(one, request)
+            if not one.is_verified:
+                one.message = request.pending_reason or "no class of that name is loaded yet"
+
+        return create
+
+
+def _outermost(cls: Class) -> str:
+    return cls.name.partition("$")[0]
+
+
+def _numbered(wanted: Sequence[tuple[Hashable, Create]]) -> list[tuple[Hashable, Create]]:
+    """The same with keys that differ, where a client asks for two at one place."""
+    counts: dict[Hashable, int] = {}
+    found: list[tuple[Hashable, Create]] = []
+    for key, create in wanted:
+        counts[key] = counts.get(key, 0) + 1
+        found.append(((key, counts[key]), create))
+    return found
+
+
+__all__ = ["BreakpointRequests", "ClientBreakpoint", "Create"]

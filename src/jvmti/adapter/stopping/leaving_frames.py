@@ -1,0 +1,81 @@
+"""The requests that leave a frame early: ``restartFrame``, and ``returnEarly`` of our own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.showing.stacks import FrameReference
+from jvmti.adapter.stopped_threads import HaltedThread
+
+if TYPE_CHECKING:
+    from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.showing.evaluation import Evaluation
+    from jvmti.adapter.stopping.stepping import RunRequests
+    from jvmti.debug.stops import Stop
+
+
+class LeavingRequests:
+    """Answers requests that leave frames.
+
+    Args:
+        session: what requests share.
+        evaluation: evaluates results.
+        running: lets threads run.
+    """
+
+    def __init__(self, session: DebugSession, evaluation: Evaluation, running: RunRequests) -> None:
+        self._session = session
+        self._evaluation = evaluation
+        self._running = running
+
+    def _top(self, given: Arguments) -> tuple[HaltedThread, FrameReference]:
+        found = self._session.references.get(given.number("frameId"), FrameReference, "frame")
+        halted: HaltedThread = found[0]
+        reference: FrameReference = found[1]
+        if reference.depth != 0:
+            raise RequestFailed("only the topmost frame can be left; step out of those above first")
+        return halted, reference
+
+    @answers("restartFrame")
+    def restart_frame(self, given: Arguments) -> None:
+        """Discard the topmost frame; its caller makes the call again, with the same arguments."""
+        session = self._session
+        halted, reference = self._top(given)
+
+        def restart() -> None:
+            session.halted.end_step(halted.id)
+            frame = reference.frame()
+            again = frame.method.breakpoint(thread=halted.thread, do=self._restarted)
+            try:
+                frame.pop()
+            except BaseException:
+                again.cancel()
+                raise
+            session.halted.stepping(halted.id, [again])
+
+        session.run(halted, restart)
+        session.conversation.afterwards(lambda: session.halted.resume(halted))
+
+    def _restarted(self, stop: Stop) -> None:
+        self._session.halt(stop, "restart")
+
+    @answers("returnEarly")
+    def return_early(self, given: Arguments) -> dict[str, Any]:
+        """Let the topmost frame return the value of an expression, and stop in its caller."""
+        halted, reference = self._top(given)
+        text = given.text("value", "")
+
+        def leave() -> None:
+            value = self._evaluation.value(reference, text) if text.strip() else None
+            reference.frame().return_(value)
+            self._running.begin(halted, "over", "line")
+
+        self._session.run(halted, leave)
+        session = self._session
+        session.conversation.afterwards(lambda: session.halted.resume(halted))
+        return {}
+
+
+__all__ = ["LeavingRequests"]

@@ -1,0 +1,1 @@
+"""Storms of events: none is lost, however many threads send them."""
