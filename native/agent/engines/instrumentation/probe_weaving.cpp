@@ -2,8 +2,8 @@
 
 #include "agent/core/environments.h"
 #include "agent/engines/instrumentation/code_moves.h"
-#include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
+#include "agent/engines/instrumentation/probe_set.h"
 #include "base/clock.h"
 #include "base/patterns.h"
 #include "generated/probe_helper.h"

@@ -2,8 +2,8 @@
 // stands for.
 
 #include "agent/core/agent.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/event_stacks.h"
 
 namespace jvmti {
 

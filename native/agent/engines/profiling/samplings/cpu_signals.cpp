@@ -9,8 +9,8 @@
 #include <cstdio>
 
 #include "agent/core/class_changes.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings/signal_sources.h"
 #include "agent/engines/profiling/samplings/stack_walk.h"
 #include "base/clock.h"

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "agent/core/agent.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/event_stacks.h"
 
 namespace jvmti {
 

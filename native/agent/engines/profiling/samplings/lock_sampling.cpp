@@ -5,8 +5,8 @@
 // other waits the owner is unknown.
 
 #include "agent/core/agent.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "base/clock.h"
 
 namespace jvmti {
