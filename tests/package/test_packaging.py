@@ -131,11 +131,13 @@ def test_the_agent_exports_its_entry_points_only(library: Path) -> None:
     assert exported(library) == ENTRY_POINTS | natives
 
 
-def test_the_heap_library_exports_its_header_only(library: Path) -> None:
-    if library.name != "libjvmti_heap.so":
-        pytest.skip("not the heap library")
-    header = (jvms.ROOT / "native" / "heap" / "jvmti_heap.h").read_text()
-    assert exported(library) == set(re.findall(r"^\w+ (jvmti_heap_\w+)\(", header, re.MULTILINE))
+def test_a_library_of_the_controller_exports_its_header_only(library: Path) -> None:
+    name = library.stem.removeprefix("lib")
+    if name == "jvmti":
+        pytest.skip("the agent")
+    header = jvms.ROOT / "native" / name.removeprefix("jvmti_") / f"{name}.h"
+    declared = re.findall(rf"^\w+ ({name}_\w+)\(", header.read_text(), re.MULTILINE)
+    assert exported(library) == {*declared}
 
 
 def exported(library: Path) -> set[str]:
@@ -161,7 +163,8 @@ def test_the_wheel_serves_every_python(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
     assert f"jvmti/_native/{HERE}/libjvmti.so" in names
-    assert f"jvmti/_native/{HERE}/libjvmti_heap.so" in names
+    for part in ("heap", "classfile", "recording"):
+        assert f"jvmti/_native/{HERE}/libjvmti_{part}.so" in names
     assert "jvmti/py.typed" in names
     assert {f"jvmti/profile/formats/flame.{kind}" for kind in ("html", "css", "js")} <= {*names}
     assert {f"jvmti/heap/html/report.{kind}" for kind in ("html", "css", "js")} <= {*names}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.profile.tables import Frames, Samples, Stacks, Threads
+from jvmti.profile.tables import Frames, Samples, Stacks, Threads, within
 
 if TYPE_CHECKING:
     from jvmti.profile.limits import Limits
@@ -54,8 +54,12 @@ class Merged:
             limits: its limits.
             labels: its labels.
             process: the process of its threads; ``None`` leaves what they have.
+
+        Raises:
+            ProfileError: a sample has a stack that is not there.
         """
-        used = numpy.unique(samples.stack)
+        within("stack", samples.stack, len(stacks))
+        used = numpy.flatnonzero(numpy.bincount(samples.stack))
         frame = _numbers(
             self._frames,
             zip(
@@ -89,13 +93,14 @@ class Merged:
         # The last number is that of -1.
         label = numpy.append(_numbers(self._labels, labels), numpy.int32(-1))
         owner = numpy.append(thread, numpy.int32(-1))
+        has_owners = bool(len(samples)) and samples.owner.max() >= 0
         self._samples.append(
             samples.columns()
             | {
                 "stack": stack[samples.stack],
                 "thread": thread[samples.thread] if len(thread) else samples.thread,
-                "label": label[samples.label],
-                "owner": owner[samples.owner],
+                "label": label[samples.label] if labels else samples.label,
+                "owner": owner[samples.owner] if has_owners else samples.owner,
             }
         )
         self.limits += (

@@ -25,16 +25,16 @@ def read(path: str) -> Profile:
     """
     # At its first use: a package that imports its own modules can be entered from two sides.
     from jvmti.profile.formats.jfr.recording import chunks
-    from jvmti.profile.formats.jfr.samples import RecordedSamples
+    from jvmti.profile.formats.jfr.samples import WANTED, RecordedSamples
     from jvmti.profile.profile import Profile
 
     try:
-        parts = list(chunks(path))
+        parts = list(chunks(path, WANTED))
         present = {
             name
             for chunk in parts
             for name in ("jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB")
-            if chunk.events(name) is not None
+            if chunk.has(name)
         }
         samples = RecordedSamples()
         for chunk in parts:

@@ -2,85 +2,117 @@
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import cached_property
 
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.profile.formats.jfr.types import NUMBERS, Type, read_text
-from jvmti.profile.formats.jfr.varints import read_all, read_one
+from jvmti.profile.formats.jfr.library import Traces, rows_from, traces
+from jvmti.profile.formats.jfr.types import Field, Type, form_of, read_text, skip_value
+from jvmti.profile.formats.jfr.varints import read_one
 
-__all__ = ["Constants", "Traces"]
+__all__ = ["Constants"]
 
-Read = Callable[[int], tuple[Any, int]]
+Column = NDArray[numpy.int64]
 _STACK = "jdk.types.StackTrace"
-
-
-class Traces(NamedTuple):
-    """Stack traces as columns; the frames of all follow each other."""
-
-    id: NDArray[numpy.int64]
-    truncated: NDArray[numpy.bool_]
-    depth: NDArray[numpy.int64]
-    frames: dict[str, NDArray[numpy.int64]]
-    """A column for each field of a frame."""
+_TEXT = "java.lang.String"
 
 
 class Constants:
     """Reads the constants of one chunk.
 
     Attributes:
-        values: by the name of their type and their number; a structure is a list in the order of
-            the fields of its type.
         traces: the stack traces.
     """
 
     def __init__(self, data: memoryview, types: dict[int, Type]) -> None:
         self._data = data
+        self._bytes = numpy.frombuffer(data, numpy.uint8)
         self._types = types
-        self._readers: dict[int, Read] = {}
-        self.values: dict[str, dict[int, Any]] = {}
+        self._by_name = {one.name: one for one in types.values()}
+        self._parts: dict[str, list[NDArray[numpy.int64]]] = {}
+        self._pools: dict[str, _Pool] = {}
         self.traces: list[Traces] = []
-        self.by_name = {one.name: one for one in types.values()}
 
-    def get(self, type_name: str, number: int, *path: str) -> Any:
-        """A constant, or a field of it; ``None`` if there is none.
+    def values(self, type_name: str, numbers: Column, *path: str) -> Column:
+        """A field of some constants that is a number; 0 where there is none.
 
         Args:
-            type_name: the name of its type.
-            number: its number.
+            type_name: the name of their type.
+            numbers: their numbers.
             path: names of fields, each of the constant before.
         """
-        value = self.values.get(type_name, {}).get(number)
-        of = self.by_name.get(type_name)
+        return self._field(type_name, numbers, path)[1]
+
+    def texts(self, type_name: str, numbers: Column, *path: str) -> list[str]:
+        """A field of some constants as text; empty where there is none.
+
+        Args:
+            type_name: the name of their type.
+            numbers: their numbers.
+            path: names of fields, each of the constant before.
+        """
+        of, values = self._field(type_name, numbers, path)
+        return [""] * len(values) if of is None else self.text_field(of, values)
+
+    def text_field(self, of: Field, values: Column) -> list[str]:
+        """Values of a field as text; a structure of one text stands for it."""
+        kind = self._types.get(of.type)
+        different, which = numpy.unique(values, return_inverse=True)
+        if kind is None:
+            found = [""] * len(different)
+        elif not of.constant:
+            found = [self._text(at) for at in different.tolist()]
+        elif kind.name == _TEXT:
+            found = [self._text(at) for at in self._pool(_TEXT).column(0, different).tolist()]
+        elif len(kind.fields) == 1:
+            inner = self._pool(kind.name).column(0, different)
+            found = self.text_field(kind.fields[0], inner)
+        else:
+            found = [""] * len(different)
+        return [found[row] for row in which.tolist()]
+
+    def _field(
+        self, type_name: str, numbers: Column, path: tuple[str, ...]
+    ) -> tuple[Field | None, Column]:
+        """The field at the end of a path, and its value for each constant."""
+        of = self._by_name.get(type_name)
+        inner, values = None, numbers
         for name in path:
-            if value is None or of is None:
-                return None
+            if of is None:
+                return None, numpy.zeros(len(numbers), numpy.int64)
             place = next((at for at, one in enumerate(of.fields) if one.name == name), None)
             if place is None:
-                return None
+                return None, numpy.zeros(len(numbers), numpy.int64)
             inner = of.fields[place]
-            value = value[place]
+            values = self._pool(of.name).column(place, values)
             of = self._types.get(inner.type)
-            if inner.constant and of is not None:
-                value = self.values.get(of.name, {}).get(value)
-        # Structures of one text stand for it: symbols, and names of states.
-        while isinstance(value, list) and len(value) == 1:
-            value = value[0]
-        if isinstance(value, int) and of is not None and of.name == "java.lang.String":
-            value = self.values.get(of.name, {}).get(value)
-        return value
+        return inner, values
+
+    def _text(self, at: int) -> str:
+        """The text at a place; no text is at the first place of a chunk."""
+        if not at:
+            return ""
+        text, _ = read_text(self._data, at)
+        if isinstance(text, int):
+            (at,) = self._pool(_TEXT).column(0, numpy.array([text])).tolist()
+            text, _ = read_text(self._data, at) if at else ("", 0)
+        return text if isinstance(text, str) else ""
+
+    def _pool(self, type_name: str) -> _Pool:
+        found = self._pools.get(type_name)
+        if found is None:
+            found = self._pools[type_name] = _Pool(self._parts.get(type_name, []))
+        return found
 
     def read(self, at: int) -> None:
         """Read the constants at a place, and those that it says came before.
 
         Args:
-            at: the place of a checkpoint in the file.
+            at: the place of a checkpoint in the chunk.
 
         Raises:
-            ValueError: there is no checkpoint.
+            ValueError: there is no checkpoint, or it is damaged.
             IndexError: it ends after the data.
         """
         data = self._data
@@ -99,7 +131,7 @@ class Constants:
             for _ in range(pools):
                 number, at = read_one(data, at)
                 count, at = read_one(data, at)
-                at = self._pool(self._types[number], count, at, end)
+                at = self._read_pool(self._types[number], count, at, end)
             if not delta:
                 return
             delta -= (delta >> 63) << 64
@@ -109,103 +141,54 @@ class Constants:
             if at < 0:
                 raise ValueError("a checkpoint is said to be before the file")
 
-    def _pool(self, of: Type, count: int, at: int, end: int) -> int:
-        if of.name == _STACK and self._is_plain(of):
-            return self._traces(of, count, at, end)
-        values = self.values.setdefault(of.name, {})
-        data, read = self._data, self._reader(of.id)
+    def _read_pool(self, of: Type, count: int, at: int, end: int) -> int:
+        within = self._bytes[:end]
+        if of.name == _STACK:
+            form = self._form_of_frames(of)
+            if form:
+                found, at = traces(within, at, count, form)
+                self.traces.append(found)
+                return at
+        form = form_of(of, self._types)
+        if form is not None:
+            rows, at = rows_from(within, at, count, "n" + form)
+            self._parts.setdefault(of.name, []).append(rows)
+            return at
+        # Of no use for samples.
         for _ in range(count):
-            number, at = read_one(data, at)
-            values[number], at = read(at)
+            _, at = read_one(self._data, at)
+            at = skip_value(self._data, of, self._types, at)
         return at
 
-    # Values
-
-    def _reader(self, number: int) -> Read:
-        """A function that reads a value of a type."""
-        found = self._readers.get(number)
-        if found is None:
-            # A type may have itself inside, as a class loader has a class.
-            self._readers[number] = lambda at: self._readers[number](at)
-            found = self._readers[number] = self._make(self._types[number])
-        return found
-
-    def _make(self, of: Type) -> Read:
-        data = self._data
-        if of.name == "java.lang.String":
-            return lambda at: read_text(data, at)
-        if of.name in ("boolean", "byte"):
-            return lambda at: (data[at], at + 1)
-        if of.name in NUMBERS:
-            return lambda at: read_one(data, at)
-        if of.name in ("float", "double"):
-            form = struct.Struct(">f" if of.name == "float" else ">d")
-            return lambda at: (form.unpack_from(data, at)[0], at + form.size)
-        readers = []
-        for one in of.fields:
-            read = (lambda at: read_one(data, at)) if one.constant else self._reader(one.type)
-            readers.append(self._array(read) if one.array else read)
-        if not readers:
-            raise ValueError(f"the type {of.name} has no form")
-
-        def structure(at: int) -> tuple[list[Any], int]:
-            found = []
-            for read in readers:
-                value, at = read(at)
-                found.append(value)
-            return found, at
-
-        return structure
-
-    def _array(self, read: Read) -> Read:
-        data = self._data
-
-        def values(at: int) -> tuple[list[Any], int]:
-            count, at = read_one(data, at)
-            found = []
-            for _ in range(count):
-                value, at = read(at)
-                found.append(value)
-            return found, at
-
-        return values
-
-    # Stack traces
-
-    def _is_plain(self, of: Type) -> bool:
-        """Whether a stack trace is a truth value and frames, and all in them are numbers."""
+    def _form_of_frames(self, of: Type) -> str | None:
+        """The form of frames, if stack traces are as in every JDK."""
         if [one.name for one in of.fields] != ["truncated", "frames"]:
-            return False
+            return None
         frame = self._types.get(of.fields[1].type)
-        return frame is not None and all(
-            not one.array and (one.constant or self._types[one.type].name in NUMBERS)
-            for one in frame.fields
-        )
+        return None if frame is None or of.fields[1].constant else form_of(frame, self._types)
 
-    def _traces(self, of: Type, count: int, at: int, end: int) -> int:
-        """Read stack traces, which are most of a recording, as columns."""
-        values, ends = read_all(numpy.frombuffer(self._data[at:end], numpy.uint8))
-        frame = self._types[of.fields[1].type]
-        width = len(frame.fields)
-        plain = values.tolist()
-        first = []
-        place = 0
-        for _ in range(count):
-            first.append(place)
-            place += 3 + width * plain[place + 2]
-        if place > len(plain):
-            raise IndexError("stack traces end after the data")
-        heads = numpy.array(first, numpy.int64)
-        depth = values[heads + 2]
-        before = numpy.cumsum(depth) - depth
-        begins = numpy.repeat(heads + 3 - before * width, depth)
-        begins += numpy.arange(int(depth.sum())) * width
-        self.traces.append(
-            Traces(
-                values[heads],
-                values[heads + 1] != 0,
-                depth,
-                {one.name: values[begins + number] for number, one in enumerate(frame.fields)},
-            )
-        )
-        return at + int(ends[place - 1]) if place else at
+    @cached_property
+    def frame_fields(self) -> list[str]:
+        """The names of the fields of frames, in the order of their columns."""
+        of = self._by_name.get(_STACK)
+        if of is None or len(of.fields) < 2:
+            return []
+        return [one.name for one in self._types[of.fields[1].type].fields]
+
+
+class _Pool:
+    """The constants of a type: the rows of their numbers, and a column for each field."""
+
+    def __init__(self, parts: list[NDArray[numpy.int64]]) -> None:
+        rows = numpy.concatenate(parts, axis=1) if parts else numpy.zeros((1, 0), numpy.int64)
+        self._order = numpy.argsort(rows[0], kind="stable")
+        self._numbers = rows[0][self._order]
+        self._columns = rows[1:]
+
+    def column(self, field: int, numbers: Column) -> Column:
+        """The values of a field of these constants; 0 for those that are not there."""
+        if not len(self._numbers):
+            return numpy.zeros(len(numbers), numpy.int64)
+        place = numpy.minimum(numpy.searchsorted(self._numbers, numbers), len(self._numbers) - 1)
+        there = self._numbers[place] == numbers
+        return numpy.where(there, self._columns[field][self._order[place]], 0)

@@ -9,16 +9,16 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 
 import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.formats.jfr.constants import Constants
-from jvmti.profile.formats.jfr.event_chain import event_places
-from jvmti.profile.formats.jfr.types import NUMBERS, Type, read_types, types_place
-from jvmti.profile.formats.jfr.varints import read_at, read_one
+from jvmti.profile.formats.jfr.library import event_places, rows_at
+from jvmti.profile.formats.jfr.types import Field, Type, field_form, read_types, types_place
+from jvmti.profile.formats.jfr.varints import read_one
 
 __all__ = ["Chunk", "chunks"]
 
@@ -35,7 +35,9 @@ class Chunk:
         ended: when it ended.
     """
 
-    def __init__(self, data: memoryview, known: dict[bytes, dict[int, Type]]) -> None:
+    def __init__(
+        self, data: memoryview, wanted: Collection[str], known: dict[bytes, dict[int, Type]]
+    ) -> None:
         (
             magic,
             major,
@@ -63,10 +65,7 @@ class Chunk:
             raise ValueError("the clock of a chunk does not run")
         self._data = data[: self.size]
         self.ended = self.began + duration
-        # A second more, because the clocks differ.
-        self._last_tick = (
-            self._first_tick + (duration // 1000 * self._ticks_a_second) // 1_000_000
-        ) + self._ticks_a_second
+        self._wanted = wanted
         self._checkpoint = checkpoint
         # Those of most chunks are equal, and reading them takes long.
         at = types_place(self._data, metadata)
@@ -84,62 +83,58 @@ class Chunk:
         return found
 
     @cached_property
-    def _events(self) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-        """The type of each event, and the place of its content."""
-        timed = [
-            of.id for of in self.types.values() if of.fields and of.fields[0].name == "startTime"
-        ]
-        types = numpy.array(timed, numpy.int64)
-        places = event_places(self._data, _HEADER.size, self.size, types, self._last_tick)
+    def _places(self) -> dict[str, NDArray[numpy.int64]]:
+        """The places of the contents of events, by the name of their type."""
+        wanted = [of for of in self.types.values() if of.name in self._wanted]
         data = numpy.frombuffer(self._data, numpy.uint8)
-        # Past the size, whose last byte is below 128, is the type.
-        behind = places + 1
-        rows = numpy.flatnonzero(data[places] >= 0x80)
-        while len(rows):
-            more = data[behind[rows]] >= 0x80
-            behind[rows] += 1
-            rows = rows[more]
-        return read_at(data, behind)
+        found = event_places(data, _HEADER.size, [of.id for of in wanted])
+        return {of.name: places for of, places in zip(wanted, found, strict=True) if len(places)}
 
-    def events(self, name: str) -> dict[str, NDArray[numpy.int64]] | None:
-        """The events of a type as columns, for its fields that are numbers; ``None`` if none.
+    def has(self, name: str) -> bool:
+        """Whether there are events of a type."""
+        return name in self._places
 
-        A field that refers to a constant has the constant's number.  Fields after the first one
-        that is neither are left out.
+    def events(self, name: str, wanted: Collection[str]) -> dict[str, NDArray[numpy.int64]] | None:
+        """The events of a type as columns; ``None`` if there are none.
+
+        A field that refers to a constant has the constant's number, and a text its place.  Fields
+        that the type does not have are left out, and those from the first array or structure on.
 
         Args:
             name: the type, such as ``jdk.ExecutionSample``.
-        """
-        of = next((one for one in self.types.values() if one.name == name), None)
-        if of is None:
-            return None
-        kinds, places = self._events
-        at = places[kinds == of.id]
-        if not len(at):
-            return None
-        data = numpy.frombuffer(self._data, numpy.uint8)
-        found: dict[str, NDArray[numpy.int64]] = {}
-        for one in of.fields:
-            kind = self.types[one.type].name
-            if one.array or not (one.constant or kind in NUMBERS):
-                break
-            if kind in ("boolean", "byte") and not one.constant:
-                found[one.name] = data[at].astype(numpy.int64)
-                at = at + 1
-            else:
-                found[one.name], at = read_at(data, at)
-        return found
+            wanted: the fields.
 
-    def texts(self, name: str) -> Iterator[dict[str, object]]:
-        """The events of a type as a dictionary each: for few events, of any fields."""
-        of = next((one for one in self.types.values() if one.name == name), None)
-        if of is None:
-            return
-        kinds, places = self._events
-        read = self.constants._reader(of.id)
-        for at in places[kinds == of.id].tolist():
-            values, _ = read(at)
-            yield dict(zip((one.name for one in of.fields), values, strict=True))
+        Raises:
+            ValueError: an event ends after the chunk.
+        """
+        places = self._places.get(name)
+        if places is None:
+            return None
+        fields = self._fields(name)
+        while fields and fields[-1][0].name not in wanted:
+            fields.pop()
+        form = "".join(
+            "s" if kind == "n" and one.name not in wanted else kind for one, kind in fields
+        )
+        columns = rows_at(numpy.frombuffer(self._data, numpy.uint8), places, form)
+        named = [one.name for (one, _), kind in zip(fields, form, strict=True) if kind != "s"]
+        return {name: column for name, column in zip(named, columns, strict=True) if name in wanted}
+
+    def texts(self, name: str, field: str, values: NDArray[numpy.int64]) -> list[str]:
+        """Values of a field of events as texts."""
+        of = next(one for one, _ in self._fields(name) if one.name == field)
+        return self.constants.text_field(of, values)
+
+    def _fields(self, name: str) -> list[tuple[Field, str]]:
+        """The fields of a type of events up to the first array or structure, and their forms."""
+        of = next(one for one in self.types.values() if one.name == name)
+        found = []
+        for one in of.fields:
+            form = field_form(one, self.types)
+            if form is None:
+                break
+            found.append((one, form))
+        return found
 
     def nanoseconds(self, ticks: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
         """Moments of the chunk's clock as nanoseconds since the epoch."""
@@ -156,8 +151,12 @@ class Chunk:
         return found
 
 
-def chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
+def chunks(path: str | os.PathLike[str], wanted: Collection[str]) -> Iterator[Chunk]:
     """The chunks of a file, one after the other.
+
+    Args:
+        path: the file.
+        wanted: the types of events that are asked for.
 
     Raises:
         ValueError: it is no recording, or damaged.
@@ -170,6 +169,6 @@ def chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
     while at < len(data):
         if len(data) - at < _HEADER.size:
             raise ValueError("it is cut off: a chunk has no header")
-        chunk = Chunk(data[at:], known)
+        chunk = Chunk(data[at:], wanted, known)
         yield chunk
         at += chunk.size

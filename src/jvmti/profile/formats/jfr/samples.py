@@ -11,14 +11,16 @@ from numpy.typing import NDArray
 
 from jvmti.interface.signatures import java_name
 from jvmti.profile.formats.jfr.constants import Constants
+from jvmti.profile.formats.jfr.library import dense, distinct
 from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, State, Threads
 
-__all__ = ["RecordedSamples"]
+__all__ = ["WANTED", "RecordedSamples"]
 
 Column = NDArray[numpy.int64]
+Numbers = NDArray[numpy.int32]
 
 
 class _Source(NamedTuple):
@@ -33,6 +35,11 @@ class _Source(NamedTuple):
     """The field with the class that was allocated, or of the lock."""
     state: State = State.UNKNOWN
     owner: str = ""
+
+    @property
+    def fields(self) -> set[str]:
+        """The fields that a sample is made of."""
+        return {"startTime", "stackTrace", self.thread, self.weight, self.type, self.owner}
 
 
 _SOURCES = (
@@ -69,8 +76,10 @@ _FRAMES = {
     "Native": FrameKind.NATIVE,
     "C++": FrameKind.VM,
 }
+_SETTING = "jdk.ActiveSetting"
+WANTED = frozenset({_SETTING, "jdk.DataLoss", *(source.event for source in _SOURCES)})
+"""The types of events that samples come from, or that say what they lack."""
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
-_TABLE = 1 << 20
 _PERIOD = 20_000_000
 """JFR's default, in nanoseconds."""
 _NOTES = {
@@ -108,28 +117,34 @@ class RecordedSamples:
         self._began = min(self._began or chunk.began, chunk.began)
         self._ended = max(self._ended, chunk.ended)
         self._settings(chunk)
-        lost = chunk.events("jdk.DataLoss")
+        lost = chunk.events("jdk.DataLoss", {"total"})
         if lost is not None and "total" in lost:
             self._lost = max(self._lost, int(lost["total"].max()))
-        stacks = _ChunkStacks(chunk.constants)
+        found = []
         for source in _SOURCES:
             if any(other in present for other in _INSTEAD.get(source.event, ())):
                 continue
-            events = chunk.events(source.event)
-            if events is not None and "stackTrace" in events and source.thread in events:
-                self._take(chunk, source, events, stacks)
+            events = chunk.events(source.event, source.fields)
+            if events is not None and {"stackTrace", source.thread} <= {*events}:
+                found.append(self._sampled(chunk, source, events))
+        if found:
+            self._take(chunk, found)
 
     def _settings(self, chunk: Chunk) -> None:
-        for one in chunk.texts("jdk.ActiveSetting"):
-            number = one.get("id")
-            of = chunk.types.get(number) if isinstance(number, int) else None
-            found = re.fullmatch(r"(\d+) (ns|us|ms|s)", str(one.get("value")))
-            if of is not None and one.get("name") == "period" and found:
+        wanted = {"id", "name", "value"}
+        settings = chunk.events(_SETTING, wanted)
+        if settings is None or not wanted <= {*settings}:
+            return
+        names = chunk.texts(_SETTING, "name", settings["name"])
+        rows = [row for row, name in enumerate(names) if name == "period"]
+        values = chunk.texts(_SETTING, "value", settings["value"][rows])
+        for number, value in zip(settings["id"][rows].tolist(), values, strict=True):
+            of = chunk.types.get(number)
+            found = re.fullmatch(r"(\d+) (ns|us|ms|s)", value)
+            if of is not None and found:
                 self._periods[of.name] = int(found[1]) * _UNITS[found[2]]
 
-    def _take(
-        self, chunk: Chunk, source: _Source, events: dict[str, Column], stacks: _ChunkStacks
-    ) -> None:
+    def _sampled(self, chunk: Chunk, source: _Source, events: dict[str, Column]) -> _Sampled:
         rows = len(events["startTime"])
         self.counts[source.event] = self.counts.get(source.event, 0) + rows
         if source.weight:
@@ -138,27 +153,46 @@ class RecordedSamples:
                 weight = chunk.durations(weight)
         else:
             weight = numpy.full(rows, self._periods.get(source.event, _PERIOD))
-        stack, table = stacks.stacks(events["stackTrace"], events.get(source.type))
-        threads, thread = _threads(chunk.constants, events[source.thread])
-        owner: Column = numpy.full(rows, -1, numpy.int64)
-        if source.owner in events:
-            both = numpy.concatenate([events[source.thread], events[source.owner]])
-            threads, numbers = _threads(chunk.constants, both)
-            thread, owner = numbers[:rows], numbers[rows:]
-            owner = numpy.where(events[source.owner] == 0, -1, owner)
-        kind = source.kind
-        self._truncated[kind] = self._truncated.get(kind, 0) + stacks.truncated(
-            events["stackTrace"]
+        none = numpy.zeros(rows, numpy.int64)
+        owner = events.get(source.owner)
+        return _Sampled(
+            source,
+            chunk.nanoseconds(events["startTime"]),
+            events[source.thread],
+            events["stackTrace"],
+            numpy.maximum(weight, 0),
+            events.get(source.type, none),
+            owner,
         )
-        self._failed[kind] = self._failed.get(kind, 0) + int((table.depths[stack] == 0).sum())
+
+    def _take(self, chunk: Chunk, found: list[_Sampled]) -> None:
+        def joined(name: str) -> Column:
+            return numpy.concatenate([getattr(one, name) for one in found])
+
+        lengths = [len(one.time) for one in found]
+        kind = numpy.repeat(numpy.array([one.source.kind for one in found], numpy.uint8), lengths)
+        state = numpy.repeat(numpy.array([one.source.state for one in found], numpy.uint8), lengths)
+        stacks = _ChunkStacks(chunk.constants)
+        stack, table, truncated = stacks.stacks(joined("trace"), joined("type"))
+        threads, thread, owner = _threads(
+            chunk.constants, joined("thread"), [(len(one.time), one.owner) for one in found]
+        )
+        failed = table.depths == 0
+        begin = 0
+        for one in found:
+            number = numpy.bincount(stack[begin : begin + len(one.time)], minlength=len(table))
+            begin += len(one.time)
+            for counted, which in ((self._truncated, truncated), (self._failed, failed)):
+                of = one.source.kind
+                counted[of] = counted.get(of, 0) + int(number[which].sum())
         self.merged.add(
             Samples(
-                chunk.nanoseconds(events["startTime"]),
+                joined("time"),
                 thread,
                 stack,
-                numpy.maximum(weight, 0),
+                joined("weight"),
                 kind,
-                source.state,
+                state,
                 owner=owner,
             ),
             table,
@@ -195,60 +229,82 @@ class RecordedSamples:
         return found
 
 
-class _ChunkStacks:
-    """The stack traces of a chunk as tables.
+class _Sampled(NamedTuple):
+    """The events of a type as columns of samples."""
 
-    Attributes:
-        frames: the distinct frames, then a frame for each class.
-    """
+    source: _Source
+    time: Column
+    thread: Column
+    trace: Column
+    """The number of the stack trace."""
+    weight: Column
+    type: Column
+    """The number of the class that was allocated, or of the lock; 0 for none."""
+    owner: Column | None
+    """The number of the thread that had the lock, 0 for none; ``None`` if no event has one."""
+
+
+class _ChunkStacks:
+    """The stack traces of a chunk as tables."""
 
     def __init__(self, constants: Constants) -> None:
+        self._constants = constants
         traces = constants.traces
         ids = numpy.concatenate([one.id for one in traces]) if traces else numpy.empty(0, int)
-        order = numpy.argsort(ids, kind="stable")
-        self._ids = ids[order]
-        self._order = order
-
-        def column(name: str) -> Column:
-            every = [one.frames[name] for one in traces if name in one.frames]
-            return numpy.concatenate(every) if every else numpy.zeros(0, numpy.int64)
-
+        self._order = numpy.argsort(ids, kind="stable")
+        self._ids = ids[self._order]
         self._depth = numpy.concatenate([one.depth for one in traces]) if traces else ids
         self._begin = numpy.cumsum(self._depth) - self._depth
         self._truncated = (
             numpy.concatenate([one.truncated for one in traces]) if traces else ids.astype(bool)
         )
-        method, line, kind = column("method"), column("lineNumber"), column("type")
-        if len(kind) != len(method):
-            kind = numpy.zeros(len(method), numpy.int64)
-        # Distinct frames, by numbers that are small for methods.
-        methods, which = numpy.unique(method, return_inverse=True)
-        key = (which.astype(numpy.int64) << 40) | ((line & 0xFFFFFFFF) << 8) | (kind & 0xFF)
-        found, self._frame = numpy.unique(key, return_inverse=True)
-        kinds = {
-            number: _FRAMES.get(str(constants.get("jdk.types.FrameType", number)), 0)
-            for number in numpy.unique(kind).tolist()
-        }
-        names = [_method(constants, number) for number in methods.tolist()]
-        rows = (found >> 40).tolist()
-        lines = ((found >> 8) & 0xFFFFFFFF).astype(numpy.uint32).view(numpy.int32)
-        self._constants = constants
-        self._class_names = [names[row][0] for row in rows]
-        self._methods = [names[row][1] for row in rows]
-        self._descriptors = [names[row][2] for row in rows]
-        self._lines = numpy.where(lines <= 0, -1, lines).tolist()
-        self._kinds = [kinds.get(one, 0) for one in (found & 0xFF).tolist()]
-        self._types: dict[int, int] = {}
+        method, line, kind = (self._column(name) for name in ("method", "lineNumber", "type"))
+        self._frame, first = distinct([method, line, kind])
+        self._method, self._line, self._kind = method[first], line[first], kind[first]
+        self._types: Column = numpy.empty(0, numpy.int64)
+
+    def _column(self, name: str) -> Column:
+        """A field of all frames."""
+        constants = self._constants
+        traces, fields = constants.traces, constants.frame_fields
+        if not traces or name not in fields:
+            return numpy.zeros(int(self._depth.sum()), numpy.int64)
+        place = fields.index(name)
+        return numpy.concatenate([one.frames[place] for one in traces])
 
     @property
     def frames(self) -> Frames:
-        """The frames so far."""
+        """The distinct frames, then a frame for each class of `stacks`."""
+        constants = self._constants
+        methods, which = numpy.unique(self._method, return_inverse=True)
+
+        def texts(*path: str) -> list[str]:
+            return constants.texts("jdk.types.Method", methods, *path)
+
+        class_names = [_class_name(name) for name in texts("type", "name")]
+        # A method without a name is none of the chunk's.
+        names = [name or "(unknown method)" for name in texts("name")]
+        descriptors = texts("descriptor")
+        rows = which.tolist()
+        numbers, which = numpy.unique(self._kind, return_inverse=True)
+        kinds = [
+            _FRAMES.get(text, FrameKind.UNKNOWN)
+            for text in constants.texts("jdk.types.FrameType", numbers, "description")
+        ]
+        types = [
+            _class_name(name) for name in constants.texts("java.lang.Class", self._types, "name")
+        ]
+        after = [""] * len(types)
+        line = self._line.astype(numpy.int32)
         return Frames(
-            self._class_names,
-            self._methods,
-            self._descriptors,
-            numpy.array(self._lines, numpy.int32),
-            numpy.array(self._kinds, numpy.uint8),
+            [class_names[row] for row in rows] + after,
+            [names[row] for row in rows] + types,
+            [descriptors[row] for row in rows] + after,
+            numpy.append(numpy.where(line <= 0, -1, line), numpy.full(len(types), -1)),
+            numpy.append(
+                numpy.array(kinds, numpy.uint8)[which],
+                numpy.full(len(types), FrameKind.TYPE, numpy.uint8),
+            ),
         )
 
     def _rows(self, ids: Column) -> Column:
@@ -258,100 +314,76 @@ class _ChunkStacks:
         place = numpy.minimum(numpy.searchsorted(self._ids, ids), len(self._ids) - 1)
         return numpy.where(self._ids[place] == ids, self._order[place], -1)
 
-    def truncated(self, ids: Column) -> int:
-        """How many of the events have a truncated stack."""
-        rows = self._rows(ids)
-        return int(self._truncated[rows[rows >= 0]].sum())
-
-    def stacks(self, ids: Column, types: Column | None) -> tuple[Column, Stacks]:
-        """The stack of each event, and a table of these.
+    def stacks(self, ids: Column, types: Column) -> tuple[Numbers, Stacks, NDArray[numpy.bool_]]:
+        """The stack of each event, a table of these, and which of them are truncated.
 
         Args:
             ids: the stack trace of each event.
-            types: the class of each, which becomes the innermost frame.
+            types: the class of each, which becomes the innermost frame; 0 for none.
         """
-        row = self._rows(ids)
-        kind = numpy.full(len(ids), -1, numpy.int64)
-        if types is not None:
-            classes, which = _distinct(types)
-            kind = numpy.array([self._type(one) for one in classes.tolist()], numpy.int64)[which]
-        different = int(kind.max(initial=-1)) + 2
-        pairs, stack = _distinct((row + 1) * different + kind + 1)
-        rows, kinds = pairs // different - 1, pairs % different - 1
+        classes, kind = dense(types)
+        names = self._constants.texts("java.lang.Class", classes, "name")
+        has = numpy.array([bool(name) for name in names], numpy.bool_)
+        self._types = classes[has]
+        found, which = dense(ids)
+        row, of_class = self._rows(found), numpy.where(has, numpy.cumsum(has) - 1, -1)
+        different = len(classes)
+        pairs, stack = dense(which.astype(numpy.int64) * different + kind)
+        rows, kinds = row[pairs // different], of_class[pairs % different]
+        truncated = numpy.append(self._truncated, False)[rows]
         depth = numpy.where(rows >= 0, self._depth[rows], 0) if len(self._depth) else rows * 0
         has_type = (kinds >= 0).astype(numpy.int64)
         offsets = numpy.concatenate([[0], numpy.cumsum(depth + has_type)])
-        frames = numpy.empty(int(offsets[-1]), numpy.int64)
-        frames[offsets[:-1][kinds >= 0]] = kinds[kinds >= 0]
+        frames = numpy.empty(int(offsets[-1]), numpy.int32)
+        frames[offsets[:-1][kinds >= 0]] = kinds[kinds >= 0] + len(self._method)
         inner = numpy.arange(int(depth.sum())) - numpy.repeat(numpy.cumsum(depth) - depth, depth)
         if len(inner):
             target = numpy.repeat(offsets[:-1] + has_type, depth) + inner
             frames[target] = self._frame[numpy.repeat(self._begin[rows], depth) + inner]
-        return stack, Stacks(offsets, frames)
-
-    def _type(self, number: int) -> int:
-        """The row of the frame for a class; -1 for none."""
-        found = self._types.get(number)
-        if found is None:
-            name = _class_name(self._constants, number)
-            if not name:
-                return -1
-            found = self._types[number] = len(self._methods)
-            self._class_names.append("")
-            self._methods.append(name)
-            self._descriptors.append("")
-            self._lines.append(-1)
-            self._kinds.append(FrameKind.TYPE)
-        return found
+        return stack, Stacks(offsets, frames), truncated
 
 
-def _class_name(constants: Constants, number: int) -> str:
-    name = str(constants.get("java.lang.Class", number, "name") or "")
-    if name.startswith("["):
-        return java_name(name)
-    return name.replace("/", ".")
+def _class_name(name: str) -> str:
+    return java_name(name) if name.startswith("[") else name.replace("/", ".")
 
 
-def _method(constants: Constants, number: int) -> tuple[str, str, str]:
-    of = constants.values.get("jdk.types.Method", {}).get(number)
-    if of is None:
-        return "", "(unknown method)", ""
-    fields = [one.name for one in constants.by_name["jdk.types.Method"].fields]
-    return (
-        _class_name(constants, of[fields.index("type")]),
-        str(constants.get("jdk.types.Method", number, "name") or "?"),
-        str(constants.get("jdk.types.Method", number, "descriptor") or ""),
-    )
+def _threads(
+    constants: Constants, ids: Column, owners: list[tuple[int, Column | None]]
+) -> tuple[Threads, Numbers, Numbers]:
+    """The threads of these numbers, and the row of each; then those of owners, -1 for none.
 
+    Args:
+        constants: the constants.
+        ids: the number of each event's thread.
+        owners: for each type of events how many there are, and the numbers of their owners.
+    """
+    found, rows = dense(ids)
+    some = [one for _, one in owners if one is not None]
+    others = numpy.setdiff1d(numpy.concatenate([*some, [0]]).astype(numpy.int64), found)
+    # 0 is the number of none.
+    found = numpy.concatenate([found, others[others != 0]])
+    order = numpy.argsort(found)
+    owner = numpy.full(len(rows), -1, numpy.int32)
+    begin = 0
+    for count, one in owners:
+        if one is not None:
+            place = order[numpy.minimum(numpy.searchsorted(found[order], one), len(found) - 1)]
+            owner[begin : begin + count] = numpy.where(one == 0, -1, place)
+        begin += count
 
-def _threads(constants: Constants, ids: Column) -> tuple[Threads, Column]:
-    """The threads of these numbers, and the row of each."""
-    found, rows = _distinct(ids)
+    def texts(*path: str) -> list[str]:
+        return constants.texts("java.lang.Thread", found, *path)
 
-    def get(number: int, name: str) -> object:
-        return constants.get("java.lang.Thread", number, name)
-
-    numbers = found.tolist()
     return (
         Threads(
-            [int(str(get(one, "javaThreadId") or 0)) for one in numbers],
-            [str(get(one, "javaName") or get(one, "osName") or "?") for one in numbers],
-            [str(constants.get("java.lang.Thread", one, "group", "name") or "") for one in numbers],
-            [bool(get(one, "virtual")) for one in numbers],
+            constants.values("java.lang.Thread", found, "javaThreadId"),
+            [
+                in_java or in_system or "?"
+                for in_java, in_system in zip(texts("javaName"), texts("osName"), strict=True)
+            ],
+            texts("group", "name"),
+            constants.values("java.lang.Thread", found, "virtual") != 0,
         ),
         rows,
+        owner,
     )
-
-
-def _distinct(numbers: Column) -> tuple[Column, Column]:
-    """The distinct numbers in ascending order, and the place of each among them.
-
-    Most numbers of a recording are small, so that a table finds them without a sort.
-    """
-    if not len(numbers) or numbers.min() < 0 or numbers.max() > max(4 * len(numbers), _TABLE):
-        found, rows = numpy.unique(numbers, return_inverse=True)
-        return found, rows.astype(numpy.int64)
-    there = numpy.zeros(int(numbers.max()) + 1, numpy.bool_)
-    there[numbers] = True
-    places = numpy.cumsum(there) - 1
-    return numpy.flatnonzero(there), places[numbers]

@@ -7,10 +7,30 @@ from typing import Any
 
 from jvmti.profile.formats.jfr.varints import read_one
 
-__all__ = ["Field", "Type", "read_text", "read_types", "types_place"]
+__all__ = [
+    "Field",
+    "Type",
+    "field_form",
+    "form_of",
+    "read_text",
+    "read_types",
+    "skip_value",
+    "types_place",
+]
 
-NUMBERS = frozenset({"boolean", "byte", "char", "short", "int", "long"})
-"""Types that are written as one number, or one byte, which has the same form below 128."""
+_FORMS = {
+    "boolean": "b",
+    "byte": "b",
+    "char": "n",
+    "short": "n",
+    "int": "n",
+    "long": "n",
+    "float": "f",
+    "double": "d",
+    "java.lang.String": "t",
+}
+"""The form of each type that is no structure, as the library's header lists them."""
+_BYTES = {"b": 1, "f": 4, "d": 8}
 
 
 @dataclass
@@ -131,3 +151,50 @@ def read_types(data: memoryview, at: int) -> dict[int, Type]:
 
     element(at, None, 0)
     return found
+
+
+def field_form(one: Field, types: dict[int, Type]) -> str | None:
+    """The form of a field; ``None`` of an array or a structure."""
+    if one.array:
+        return None
+    return "n" if one.constant else _FORMS.get(types[one.type].name)
+
+
+def form_of(of: Type, types: dict[int, Type]) -> str | None:
+    """The forms of a type's fields, or its own; ``None`` if it has arrays or structures inside."""
+    if of.name in _FORMS:
+        return _FORMS[of.name]
+    forms = [field_form(one, types) for one in of.fields]
+    return None if None in forms or not forms else "".join(map(str, forms))
+
+
+def skip_value(
+    data: memoryview, of: Type, types: dict[int, Type], at: int, *, depth: int = 0
+) -> int:
+    """The place behind a value of any type.
+
+    Raises:
+        ValueError: the type has no form, or is nested too deep.
+        IndexError: it ends after the data.
+    """
+    form = _FORMS.get(of.name)
+    if form == "n":
+        return read_one(data, at)[1]
+    if form == "t":
+        return read_text(data, at)[1]
+    if form is not None:
+        return at + _BYTES[form]
+    if not of.fields or depth > 16:
+        raise ValueError(f"the type {of.name} has no form")
+    for one in of.fields:
+        count = 1
+        if one.array:
+            count, at = read_one(data, at)
+        for _ in range(count):
+            if at >= len(data):
+                raise IndexError("a value ends after the data")
+            if one.constant:
+                _, at = read_one(data, at)
+            else:
+                at = skip_value(data, types[one.type], types, at, depth=depth + 1)
+    return at
