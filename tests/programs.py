@@ -13,6 +13,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -24,7 +25,7 @@ import agent_builds
 import compiler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from jvms import Jvm
 
@@ -249,6 +250,27 @@ class JavaPrograms:
         crashes = [crash for program in self.started if (crash := program.crash())]
         if crashes:
             pytest.fail("\n\n".join(crashes), pytrace=False)
+
+
+@contextlib.contextmanager
+def of_script(jvm: Jvm, name: str) -> Iterator[JavaPrograms]:
+    """The programs of a script on one JVM; where it fails, it says where their files are.
+
+    Args:
+        jvm: The JVM.
+        name: The name of the script, for the folder of the files, which stays.
+    """
+    directory = Path(tempfile.mkdtemp(prefix=f"{name}-{jvm.name}-"))
+    started = JavaPrograms(jvm, directory)
+    try:
+        yield started
+    except BaseException:
+        print(f"see {directory}", file=sys.stderr)
+        for program in started.started:
+            print((program.crash() or "")[:3000], file=sys.stderr)
+        raise
+    finally:
+        started.close()
 
 
 # A JVM reads options from these. What the machine's owner set is not part of a test.

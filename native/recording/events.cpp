@@ -1,7 +1,7 @@
 // Places of events: each event begins with its size and its type, so that they are a chain.
 
-#include "jvmti_recording.h"
 #include "fields.h"
+#include "jvmti_recording.h"
 
 using jvmti::recording::Reader;
 

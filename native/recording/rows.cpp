@@ -1,7 +1,7 @@
 // Rows of fields as columns.
 
-#include "jvmti_recording.h"
 #include "fields.h"
+#include "jvmti_recording.h"
 
 using jvmti::recording::is_form;
 using jvmti::recording::Reader;

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import re
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +14,7 @@ import pytest
 import jvmti
 from jvmti.interface.errors import NotAvailable
 from jvmti.profile.tables import Kind
+from jvmti.profiling import live_profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,6 +106,9 @@ def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgra
     # A thread that has ended before its record is read has a number only.
     assert all(re.fullmatch(r"parker [01]|#\d+", name) for name in parked.by("thread"))
     assert parked.top(1, by="type")[0].name == "java.util.concurrent.locks.ReentrantLock$FairSync"
+    # The main thread has it; of the two that wait, one has it before the other.
+    owners = parked.by("owner").weights
+    assert owners["main"] > 0.9 * parked.weight, owners
     # One that waits for a condition waits for no lock.
     assert profile.with_frame("Sites.await").weight == 0
     assert profile.with_frame("Sites.enter").weight > 0
@@ -114,6 +122,49 @@ def test_a_burst_of_samples_loses_none(vm: jvmti.VM, sites: JavaProgram) -> None
     assert len(profile) > 100_000
     assert profile.limits[0].lost == 0
     assert profile.weight == pytest.approx(int(small) + int(large), rel=0.03)
+
+
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
+
+
+@contextmanager
+def stopped(program: JavaProgram, name: str) -> Iterator[None]:
+    """One thread of a program stands still, as a debugger of native code would stop it."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    ptrace.restype = ctypes.c_long
+    (thread,) = [
+        int(one.parent.name)
+        for one in Path(f"/proc/{program.pid}/task").glob("*/comm")
+        if one.read_text().strip() == name
+    ]
+    if ptrace(SEIZE, thread, None, None) != 0:
+        pytest.skip(f"a thread cannot be stopped here: {os.strerror(ctypes.get_errno())}")
+    ptrace(INTERRUPT, thread, None, None)
+    os.waitpid(thread, 0x40000000)  # __WALL
+    try:
+        yield
+    finally:
+        ptrace(DETACH, thread, None, None)
+
+
+@pytest.mark.oldest_and_newest
+def test_dropped_samples_give_their_weight_to_others(
+    vm: jvmti.VM, sites: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Neither the agent's thread nor this process makes room in time.
+    monkeypatch.setattr(live_profile, "READ_EVERY", 2.0)
+    with vm.profile("alloc", interval=64) as profile, stopped(sites, "jvmti profiler"):
+        _, small, large = sites.ask("allocate 150000", timeout=60).split()
+    profile = profile.with_frame("Sites.allocate")
+    (limits,) = profile.limits
+    assert limits.lost is not None
+    assert limits.lost > 10_000
+    assert len(profile) < 225_000 - 10_000
+    assert any("weight of dropped samples" in note for note in limits.notes)
+    # As if none had been dropped.
+    assert profile.weight == pytest.approx(int(small) + int(large), rel=0.03)
+    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.05)
 
 
 def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:

@@ -17,7 +17,7 @@ from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
 from jvmti.profile.tables import Samples, Threads
-from jvmti.tracing.call_probes import RecordShape, noting, place_of, recorded
+from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
 from jvmti.tracing.recorder import Recorder
 from jvmti.tracing.sites import Site
@@ -27,8 +27,6 @@ from jvmti.tracing.traced_vm import TracedVM
 _BY = re.compile(r"(?P<method>[^()\s]+)(?:\((?P<value>\w*)\)(?P<path>(?:\.\w+)*))?")
 _MOST_LABELS = 10_000
 _STARTED = "request started"
-_ENTERED = Operand(Kind.NUMBER, "J", 1)
-"""The begin of a record that tells of none."""
 
 
 class Requests(Recorder[Any, Any]):
@@ -71,7 +69,7 @@ class Requests(Recorder[Any, Any]):
         place = place_of(match["method"])
         head = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"))
         began = Operand(Kind.KEPT, "J", text=_STARTED)
-        entered = recorded((*head, _ENTERED, *operands), shape)
+        entered = recorded((*head, NO_BEGIN, *operands), shape)
         left = recorded((*head, began), shape)
         probes = [
             Probe(**place, **noting(_STARTED), site=Where.ENTRY),

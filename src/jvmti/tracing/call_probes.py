@@ -13,6 +13,8 @@ from jvmti.tracing.summaries import Grouping
 HELPER = "java.lang.JvmtiProbes"
 """The name in plans of the class that probes call; the agent replaces it by its own."""
 
+NO_BEGIN = Operand(Kind.NUMBER, "J", 1)
+"""The begin of a record that does not tell of one."""
 _NUMBERS = 24
 """Space for numbers in a record, besides its objects."""
 
@@ -151,6 +153,7 @@ def recorded(operands: tuple[Operand, ...], shape: RecordShape) -> dict[str, Any
 
 __all__ = [
     "HELPER",
+    "NO_BEGIN",
     "RecordShape",
     "call_probes",
     "is_call_pattern",

@@ -184,7 +184,11 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         if int(heads["site"].max()) >= len(self._sites):
             self._read_sites()
         self._read_classes()
-        unknown = set(heads["thread"].tolist()) - set(self._threads)
+        self._learn_threads({*heads["thread"].tolist()})
+
+    def _learn_threads(self, numbers: set[int]) -> None:
+        """Request the names of threads; one that has ended keeps its number."""
+        unknown = numbers - set(self._threads)
         if unknown and not self.ended:
             try:
                 threads = self._vm.threads

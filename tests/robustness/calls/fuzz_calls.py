@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -76,19 +75,10 @@ def main() -> None:
     parser.add_argument("--jvm-arg", action="append", default=[])
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix=f"fuzz-{chosen.jvm}-"))
-    started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     begun = time.monotonic()
-    try:
+    with programs.of_script(jvms.named(chosen.jvm), "fuzz") as started:
         target = steady.launch(started, spins=True, jvm_args=chosen.jvm_arg)
-        fuzzer = fuzz(target, chosen.calls, chosen.seed, directory)
-    except BaseException:
-        print(f"see {directory}", file=sys.stderr)
-        for program in started.started:
-            print(program.crash() or "", file=sys.stderr)
-        raise
-    finally:
-        started.close()
+        fuzzer = fuzz(target, chosen.calls, chosen.seed, started.directory)
     successes = fuzzer.statuses[0]
     print(
         json.dumps(

@@ -18,7 +18,6 @@ import select
 import socket
 import struct
 import sys
-import tempfile
 import time
 from collections import Counter
 from pathlib import Path
@@ -273,18 +272,9 @@ def main() -> None:
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix=f"frames-{chosen.jvm}-"))
-    started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
     begun = time.monotonic()
-    try:
+    with programs.of_script(jvms.named(chosen.jvm), "frames") as started:
         sent, kinds = fuzz(steady.launch(started, spins=True), chosen.frames, chosen.seed)
-    except BaseException:
-        print(f"see {directory}", file=sys.stderr)
-        for program in started.started:
-            print(program.crash() or "", file=sys.stderr)
-        raise
-    finally:
-        started.close()
     names = {int(kind): kind.name.lower() for kind in Kind}
     print(
         json.dumps(

@@ -14,7 +14,6 @@ import signal
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -118,9 +117,7 @@ def main() -> None:
     parser.add_argument("--how", choices=HOW, default="killed")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
-    directory = Path(tempfile.mkdtemp(prefix=f"kills-{chosen.jvm}-"))
-    started = programs.JavaPrograms(jvms.named(chosen.jvm), directory)
-    try:
+    with programs.of_script(jvms.named(chosen.jvm), "kills") as started:
         outcome = kill(
             steady.launch(started, spins=True),
             chosen.kills,
@@ -128,13 +125,6 @@ def main() -> None:
             chosen.controller,
             chosen.how,
         )
-    except BaseException:
-        print(f"see {directory}", file=sys.stderr)
-        for program in started.started:
-            print((program.crash() or "")[:3000], file=sys.stderr)
-        raise
-    finally:
-        started.close()
     times = sorted(outcome.recoveries)
     print(
         json.dumps(

@@ -12,7 +12,6 @@ import argparse
 import json
 import random
 import sys
-import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -125,19 +124,10 @@ def main() -> None:
     chosen = parser.parse_args()
     jvm = jvms.named(chosen.jvm)
     modes = chosen.modes.split(",") if chosen.modes else modes_of(jvm)
-    directory = Path(tempfile.mkdtemp(prefix=f"turmoil-{chosen.jvm}-"))
-    started = programs.JavaPrograms(jvm, directory)
-    try:
+    with programs.of_script(jvm, "turmoil") as started:
         for number, mode in enumerate(modes):
             outcome = profile(started, mode, chosen.minutes * 60 / len(modes), chosen.seed + number)
             print(json.dumps({"jvm": chosen.jvm, **asdict(outcome)}), flush=True)
-    except BaseException:
-        print(f"see {directory}", file=sys.stderr)
-        for program in started.started:
-            print((program.crash() or "")[:3000], file=sys.stderr)
-        raise
-    finally:
-        started.close()
 
 
 if __name__ == "__main__":
