@@ -5,9 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import random
-import shutil
-import subprocess
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,11 +14,11 @@ import numpy
 import pyarrow.parquet
 import pytest
 
-import jvms
 import jvmti
 from jvmti.profile import Frames, Kind, Limits, NotAProfile, Profile, Samples, Stacks, Threads
 from jvmti.profile.files import SUFFIXES
 from profiles import made
+from profiles.readers import packages
 
 
 def saved(profile: Profile, path: Path) -> Path:
@@ -84,19 +81,6 @@ def test_pprof_has_threads_labels_lines_and_all_kinds(tmp_path: Path):
         assert again[kind].by("thread").weights == profile[kind].by("thread").weights
         assert again[kind].top(by="line") == profile[kind].top(by="line")
     assert (again.began, again.ended) == (profile.began, profile.ended)
-
-
-def test_pprof_itself_reads_it(tmp_path: Path):
-    program = shutil.which("pprof")
-    if program is None:
-        pytest.skip("no pprof here; `go install github.com/google/pprof@latest` has it")
-    path = saved(made.shop(), tmp_path / "p.pb.gz")
-    command = [program, "-top", "-nodecount=9", str(path)]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split("\n")
-    assert any(line.split()[:4] == ["60ms", "60.00%", "60.00%", "80ms"] for line in lines), lines
-    tags = subprocess.run([program, "-tags", str(path)], capture_output=True, text=True, check=True)
-    assert "worker-1" in tags.stdout
-    assert "/buy" in tags.stdout
 
 
 def test_opentelemetrys_schema_reads_it(tmp_path: Path):
@@ -166,22 +150,8 @@ def test_speedscope_gets_a_profile_for_each_thread(tmp_path: Path):
 @pytest.fixture(scope="session")
 def speedscopes_schema() -> Any:
     """The schema of speedscope's own package."""
-    package = "speedscope@1.25.0"
-    folder = jvms.ROOT / "build" / "npm"
-    archive = folder / "speedscope-1.25.0.tgz"
-    if not archive.exists():
-        if shutil.which("npm") is None:
-            pytest.skip("there is no npm to fetch speedscope with")
-        folder.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(
-            ["npm", "pack", "--silent", package], cwd=folder, capture_output=True, check=False
-        )
-        if done.returncode:
-            pytest.skip("speedscope cannot be fetched here")
-    with tarfile.open(archive) as files:
-        schema = files.extractfile("package/dist/release/file-format-schema.json")
-        assert schema is not None
-        return json.load(schema)
+    folder = packages.package(*packages.SPEEDSCOPE)
+    return json.loads((folder / "dist" / "release" / "file-format-schema.json").read_text())
 
 
 @pytest.mark.parametrize("make", [made.shop, several, lambda: made.large(2000, 50)])

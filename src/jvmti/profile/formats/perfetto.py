@@ -9,12 +9,14 @@ import itertools
 from typing import TYPE_CHECKING
 
 import numpy
+from numpy.typing import NDArray
 
 from jvmti.profile.formats import protobuf
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
+    from jvmti.profile.tables import Samples
 
 __all__ = ["write"]
 
@@ -27,6 +29,7 @@ class _Packet:
 
 
 _SEQUENCE = 1
+_PROCESS = 1
 _CLEARED, _NEEDED = 1, 2
 _BOOTTIME = 6
 _PACKET = 1
@@ -41,7 +44,6 @@ def write(profile: Profile, path: str, name: str) -> None:
     """
     samples = profile.samples
     kind = profile.kind
-    process = 1
     interned = b"".join(_interned(profile))
     timebase = protobuf.one((4, 1), (10, f"{kind.name.lower()} ({kind.unit})"))
     first = protobuf.one(
@@ -55,11 +57,11 @@ def write(profile: Profile, path: str, name: str) -> None:
         (_Packet.interned_data, interned),
     )
     tree = protobuf.one(
-        (1, protobuf.one((1, process), (3, printable(name)))),
+        (1, protobuf.one((1, _PROCESS), (3, printable(name)))),
         (
             2,
             [
-                protobuf.one((1, number + 2), (3, process), (2, printable(thread)))
+                protobuf.one((1, number + 2), (3, _PROCESS), (2, printable(thread)))
                 for number, thread in enumerate(profile.threads.name)
             ],
         ),
@@ -69,26 +71,35 @@ def write(profile: Profile, path: str, name: str) -> None:
         (_Packet.timestamp, profile.began),
         (_Packet.process_tree, tree),
     )
+    # An empty stack would count as an error of the trace.
+    has = profile.stacks.depths[samples.stack] > 0
+    packets = [_packets(samples.take(has), True), _packets(samples.take(~has), False)]
+    with open(path, "wb") as file:
+        file.write(protobuf.repeated(_PACKET, [first, second]))
+        for some in packets:
+            file.write(some.tobytes())
+
+
+def _packets(samples: Samples, stacks: bool) -> NDArray[numpy.uint8]:
+    """Samples, all with a stack or all without."""
     rows = len(samples)
+    stack = [protobuf.varint_rows(4, samples.stack.astype(numpy.int64) + 1)] * stacks
     sample = protobuf.message_rows(
         _Packet.perf_sample,
         protobuf.varint_rows(1, numpy.zeros(rows)),
-        protobuf.varint_rows(2, numpy.full(rows, process)),
+        protobuf.varint_rows(2, numpy.full(rows, _PROCESS)),
         protobuf.varint_rows(3, samples.thread.astype(numpy.int64) + 2),
-        protobuf.varint_rows(4, samples.stack.astype(numpy.int64) + 1),
+        *stack,
         protobuf.varint_rows(5, numpy.full(rows, _USER_MODE)),
         protobuf.varint_rows(6, samples.weight),
     )
-    packets = protobuf.message_rows(
+    return protobuf.message_rows(
         _PACKET,
         protobuf.varint_rows(_Packet.timestamp, samples.time),
         protobuf.varint_rows(_Packet.sequence_id, numpy.full(rows, _SEQUENCE)),
         protobuf.varint_rows(_Packet.sequence_flags, numpy.full(rows, _NEEDED)),
         sample,
     )
-    with open(path, "wb") as file:
-        file.write(protobuf.repeated(_PACKET, [first, second]))
-        file.write(packets.tobytes())
 
 
 def _interned(profile: Profile) -> list[bytes]:
