@@ -29,9 +29,15 @@ Status ConstantPool::read(Bytes& bytes) {
     offsets[i] = static_cast<uint32_t>(at - start_);
     uint8_t tag = *at;
     if (tag >= sizeof kSizes || kSizes[tag] == 0) return Status::kMalformed;
-    // The order of constants can be predicted, mostly; to look each one up is slower.
-    uint32_t size = kSizes[tag];
-    if (tag == kUtf8) size += read2(at + 1);
+    // The processor predicts the order of constants, mostly, and need not wait for this one's tag.
+    uint32_t size = 5;
+    if (tag == kUtf8) {
+      size = 3u + read2(at + 1);
+    } else if (tag == kClass || tag == kString) {
+      size = 3;
+    } else if (tag < kFieldref || tag > kNameAndType) {
+      size = kSizes[tag];
+    }
     if (static_cast<uint64_t>(end - at) < size) return Status::kMalformed;
     at += size;
     if (kSizes[tag] == 9 && ++i < read_) offsets[i] = 0;
@@ -227,11 +233,17 @@ uint16_t ConstantPool::add_int(int32_t value) {
 }
 
 uint16_t ConstantPool::add_wide(uint8_t tag, int64_t value) {
+  uint8_t bytes[8];
+  for (int i = 0; i < 8; ++i) bytes[i] = static_cast<uint8_t>(value >> (56 - 8 * i));
+  Text text(bytes, sizeof bytes);
+  uint64_t key = key_of(tag, hash(text));
+  if (uint16_t index = known(key, text)) return index;
   uint16_t index = next(2);
   if (index == 0) return 0;
   added_.u1(tag);
-  added_.u8(static_cast<uint64_t>(value));
-  return index;
+  uint32_t start = added_.size();
+  added_.copy(bytes, sizeof bytes);
+  return remember(key, text, start, index);
 }
 
 uint16_t ConstantPool::add_long(int64_t value) { return add_wide(kLong, value); }

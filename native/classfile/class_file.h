@@ -112,10 +112,6 @@ class Output {
   void u4(uint32_t value) {
     if (uint8_t* at = space(4)) put4(at, value);
   }
-  void u8(uint64_t value) {
-    u4(static_cast<uint32_t>(value >> 32));
-    u4(static_cast<uint32_t>(value));
-  }
   void copy(const uint8_t* from, uint64_t size) {
     if (size == 0 || from == nullptr) return;
     if (uint8_t* at = space(size)) std::memcpy(at, from, size);
@@ -218,6 +214,8 @@ class ConstantPool {
   uint16_t add_field(Text owner, Text name, Text descriptor);
 
   uint32_t count() const { return count_; }
+  // Whether more than half of the numbers are taken.
+  bool is_filling() const { return count_ > 32768; }
   bool is_full() const { return full_; }
   const Output& added() const { return added_; }
   Output& added() { return added_; }
@@ -225,7 +223,7 @@ class ConstantPool {
  private:
   struct Known {
     uint64_t key;
-    uint32_t start;  // of what was added, for a text
+    uint32_t start;  // of what was added, for a text or eight bytes
     uint32_t size;
     uint32_t before;  // the number of the one before it in its chain; 0 for none
     uint16_t index;

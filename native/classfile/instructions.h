@@ -35,6 +35,8 @@ enum Op : uint8_t {
   kDup2 = 92,
   kSwap = 95,
   kAastore = 83,
+  kIadd = 96,
+  kIshl = 120,
   kIand = 126,
   kIor = 128,
   kIxor = 130,

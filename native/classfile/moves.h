@@ -19,27 +19,30 @@ class Moves {
     }
     return moves_.push({at, target, place});
   }
-  // `near` is where the one before was found, from 0 on; those who ask go through the code from its
-  // beginning to its end, mostly.
-  uint32_t target(uint32_t at, size_t* near) const {
-    const Move& one = found(at, near);
-    return at == one.at ? one.target : one.place + (at - one.at);
+  // What is asked below needs to be made ready: for code that had this size, and has 65,535 bytes at
+  // most. False without memory.
+  [[nodiscard]] bool spread(uint32_t size) {
+    constexpr uint32_t kWord = 4;
+    if (!shifts_.reserve(size + 2 + kWord)) return false;
+    uint16_t* shifts = shifts_.begin();
+    for (size_t i = 0; i < moves_.size(); ++i) {
+      const Move& one = moves_[i];
+      uint32_t end = i + 1 < moves_.size() ? moves_[i + 1].at : size + 2;
+      // Four at a time; those that are too many are written over.
+      uint64_t behind = UINT64_C(0x0001000100010001) * static_cast<uint16_t>(one.place - one.at);
+      shifts[one.at] = static_cast<uint16_t>(one.target - one.at);
+      for (uint32_t at = one.at + 1; at < end; at += kWord)
+        std::memcpy(shifts + at, &behind, sizeof behind);
+    }
+    size_ = size;
+    return true;
   }
+  // Where a jump goes to now.
+  uint32_t target(uint32_t at) const { return at + shifts_[at]; }
+  // Where an instruction of more than one byte is.
+  uint32_t place(uint32_t at) const { return at + shifts_[at + 1]; }
   // Of what is behind the code.
-  uint32_t end() const { return moves_[moves_.size() - 1].target; }
-  // Whether nothing was put between two instructions.
-  bool together(uint32_t one, uint32_t other, size_t* near) const {
-    const Move& move = found(one, near);
-    return holds(*near, other) && (other != move.at || move.target == move.place);
-  }
-  uint32_t place(uint32_t at, size_t* near) const {
-    const Move& one = found(at, near);
-    return one.place + (at - one.at);
-  }
-  uint32_t place(uint32_t at) const {
-    size_t near = 0;
-    return place(at, &near);
-  }
+  uint32_t end() const { return target(size_); }
 
   struct Move {
     uint32_t at;
@@ -73,22 +76,9 @@ class Moves {
   }
 
  private:
-  bool holds(size_t index, uint32_t at) const {
-    return moves_[index].at <= at && (index + 1 == moves_.size() || at < moves_[index + 1].at);
-  }
-  const Move& found(uint32_t at, size_t* near) const {
-    if (holds(*near, at)) return moves_[*near];
-    if (*near + 1 < moves_.size() && holds(*near + 1, at)) return moves_[++*near];
-    size_t low = 0;
-    for (size_t high = moves_.size(); high - low > 1;) {
-      size_t middle = (low + high) / 2;
-      (moves_[middle].at <= at ? low : high) = middle;
-    }
-    *near = low;
-    return moves_[low];
-  }
-
   Vector<Move> moves_;
+  Vector<uint16_t> shifts_;  // how far each byte has moved
+  uint32_t size_ = 0;
 };
 
 }  // namespace jvmti::classfile

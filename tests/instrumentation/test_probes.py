@@ -13,6 +13,7 @@ import jvms
 from jvmti.classfile import ClassFile, MalformedClassFile
 from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
+from jvmti.interface.errors import Error
 
 HOOK = "Probed$Hook"
 SOURCE = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
@@ -273,3 +274,48 @@ def test_a_probe_without_its_value_is_left_out_and_says_so() -> None:
     (omitted,) = made.omitted
     assert "no such value" in omitted.why
     assert not made.is_changed
+
+
+def padded(data: bytes, constants: int) -> bytes:
+    """A class file with so many constants: those in addition are empty texts."""
+    sizes = {3: 5, 4: 5, 5: 9, 6: 9, 7: 3, 8: 3, 9: 5, 10: 5, 11: 5, 12: 5, 15: 4, 16: 3, 18: 5}
+    there = int.from_bytes(data[8:10])
+    at, number = 10, 1
+    while number < there:
+        tag = data[at]
+        at += sizes[tag] if tag != 1 else 3 + int.from_bytes(data[at + 1 : at + 3])
+        number += 2 if tag in (5, 6) else 1
+    return b"".join(
+        [data[:8], constants.to_bytes(2), data[10:at], b"\1\0\0" * (constants - there), data[at:]]
+    )
+
+
+@pytest.mark.newest
+def test_sites_have_numbers_where_there_are_more_of_them_than_constants(
+    jvm: jvms.Jvm, tmp_path: Path
+) -> None:
+    shutil.copytree(compiler.classes("Probed"), tmp_path, dirs_exist_ok=True)
+    file = tmp_path / "Probed.class"
+    probes = [
+        f'return Probed.described -> {HOOK}.say(String "site", int site)',
+        f'return Probed.described -> {HOOK}.say(String "time", long 9000000000)',
+    ]
+    made = Instrumenter(probes).instrument(padded(file.read_bytes(), 65_500), first_site=98_303)
+    file.write_bytes(made.data)
+    command = [jvm.java, "-Xverify:all", "-cp", tmp_path, "Probed"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    said = reported(done.stdout.splitlines())
+    assert said[1::2] == ["time 9000000000"] * 3
+    assert sorted(said[::2]) == [f"site {number}" for number in (98_303, 98_305, 98_307)]
+
+
+def test_a_class_that_has_no_space_for_constants_stays_as_it_is(tmp_path: Path) -> None:
+    data = padded((compiler.classes("Probed") / "Probed.class").read_bytes(), 65_534)
+    (tmp_path / "Probed.class").write_bytes(data)
+    probe = f"entry Probed.add -> {HOOK}.say()"
+    with pytest.raises(Error, match="no space for the constants of the probes: use fewer"):
+        instrument(data, probe)
+    summary = instrument_file(tmp_path, tmp_path / "out", [probe])
+    ((entry, why),) = summary.unreadable
+    assert (entry, summary.changed) == ("Probed.class", 0)
+    assert "no space for the constants" in why

@@ -5,12 +5,13 @@ namespace jvmti::classfile {
 
 // Slots for what probes keep through the method, and the code at its beginning.
 bool Method::entry() {
-  Place place;
-  place.is_entry = true;
-  next_temporary_ = kept_from_ = max_locals_;
+  next_temporary_ = first_temporary_ = kept_from_ = max_locals_;
   most_locals_ = max_locals_;
   kept_.clear();
   kept_types_.clear();
+  if (is_quick_) return emit_all_plain(Site::kEntry, 0);
+  Place place;
+  place.is_entry = true;
   if (!select_all(Site::kEntry)) return false;
   if (uses_parameters_) {
     for (Parameter& one : parameters_) {
@@ -41,12 +42,12 @@ const Vector<uint16_t>* Method::find_handled() {
   uint32_t marks = kBusy;
   if (is_wanted(Site::kLine)) marks |= kLineStart;
   if (is_wanted(Site::kCatch)) marks |= kHandlerStart;
-  if (tracks_ || is_constructor_) marks = kStart;
-  if (marks == kBusy && wide_.empty()) return &busy_;
+  if (tracks_ || (is_constructor_ && ready_at_ == kNowhere)) marks = kStart;
+  if (marks == kBusy && wide_.empty() && ready_at_ == kNowhere) return &busy_;
   handled_.clear();
   if (!handled_.reserve(size_)) return nullptr;
   for (uint32_t at = 0; at < size_; ++at) {
-    if (at == 0 || (marks_[at] & marks) != 0 || is_wide(at)) {
+    if (at == 0 || (marks_[at] & marks) != 0 || is_wide(at) || at == ready_at_) {
       handled_.put(static_cast<uint16_t>(at));
     }
   }
@@ -91,8 +92,9 @@ bool Method::generate() {
   uint32_t moved = 0;  // how far what comes next has
   for (size_t i = 0; i < handled->size(); ++i) {
     uint32_t at = (*handled)[i];
-    uint32_t next = at + length_at(code_, at, size_);
     uint8_t op = code_[at];
+    uint32_t end = i + 1 < handled->size() ? (*handled)[i + 1] : size_;
+    here_ = at;
     if (more && frames.at == at) {
       if (!tracker_.enter(first_)) return false;
       more = frames.next();
@@ -106,9 +108,16 @@ bool Method::generate() {
       if (open && !keep(ranges_, {pc(), 0})) return false;
       if (!open) ranges_[ranges_.size() - 1].end = pc();
     }
-    if (!before(at, op)) return false;
+    bool is_return = op >= kIreturn && op <= kReturn;
+    if (is_quick_ && is_return ? !emit_all_plain(Site::kReturn, at) : !before(at, op)) return false;
     uint32_t place = pc();
     if (at == 0 || target != place || target - at != moved) moves(at, target, place);
+    moved = place - at;
+    if (is_quick_ && is_return && !tracks_) {
+      out_->copy(code_ + at, end - at);
+      continue;
+    }
+    uint32_t next = at + length_at(code_, at, size_);
     copy_instruction(at, next - at);
     if (tracks_) tracker_.step(code_, at);
     bool is_turned = is_wide(at) && has_frames_ && op != kGoto && op != kJsr;
@@ -126,13 +135,11 @@ bool Method::generate() {
       }
     }
     if (bad_branch_ || !after(at, op) || out_->failed) return false;
-    moved = place - at;
     if (pc() - next != moved) {
       moves(next, pc(), pc());
       moved = pc() - next;
     }
     // Those that only move are copied together.
-    uint32_t end = i + 1 < handled->size() ? (*handled)[i + 1] : size_;
     out_->copy(code_ + next, end - next);
   }
   if (open) ranges_[ranges_.size() - 1].end = pc();
@@ -154,14 +161,13 @@ void Method::moves(uint32_t at, uint32_t target, uint32_t place) {
 bool Method::is_ready() {
   if (!is_constructor_) return true;
   if (!has_frames_) return ready_;
-  return !tracks_ || (tracker_.is_known() && !tracker_.this_is_uninitialized());
+  if (tracks_) return tracker_.is_known() && !tracker_.this_is_uninitialized();
+  return ready_at_ == kNowhere || here_ >= ready_at_;
 }
 
 // The handler that sees every exception that leaves the method.
 bool Method::unwind() {
   if (!is_wanted(Site::kUnwind) || ranges_.empty()) return true;
-  if (!select_all(Site::kUnwind)) return false;
-  if (selected_.empty()) return true;
   uint32_t start = pc();
   size_t before = inserted_probes_.size();
   Place place;
@@ -171,7 +177,9 @@ bool Method::unwind() {
   line_ = 0;
   next_temporary_ = first_temporary_;
   deepest_ = deepest_ > 1 ? deepest_ : 1;
-  if (!run_with_value(selected_, place)) return false;
+  bool done = is_quick_ ? emit_all_plain(Site::kUnwind, size_)
+                        : select_all(Site::kUnwind) && run_with_value(selected_, place);
+  if (!done) return false;
   if (inserted_probes_.size() == before) {
     out_->cut(start_ + start);
     return true;
@@ -205,7 +213,9 @@ bool Method::unwind() {
     }
   }
   frame.locals = inserted_types_.size() - frame.first;
-  return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
+  if (throwable_ == 0) throwable_ = pool_.add_class("java/lang/Throwable");
+  return keep(inserted_types_, Type::object("java/lang/Throwable", throwable_)) &&
+         keep(inserted_, frame);
 }
 
 // Remembers a frame for here, as the tracker has it.
@@ -299,19 +309,17 @@ void Method::switch_table(uint32_t at, uint8_t op) {
 
 // Writes the distances of branches; those that have become too long need more bytes next time.
 bool Method::write_distances() {
-  size_t near = 0;
   for (const Fixup& one : fixups_) {
-    out_->set4(start_ + one.where, moves_.target(one.to, &near) - one.from);
+    out_->set4(start_ + one.where, moves_.target(one.to) - one.from);
   }
-  size_t here = near = 0;
   for (uint32_t at : branches_) {
     if (is_wide(at)) continue;
     int64_t to = static_cast<int64_t>(at) + static_cast<int16_t>(read2(code_ + at + 1));
     if (to < 0 || to >= size_ || !is_start(static_cast<uint32_t>(to))) return false;
-    if (moves_.together(at, static_cast<uint32_t>(to), &here)) continue;
-    uint32_t place = moves_.place(at, &here);
-    int64_t distance =
-        static_cast<int64_t>(moves_.target(static_cast<uint32_t>(to), &near)) - place;
+    uint32_t place = moves_.place(at);
+    uint32_t target = moves_.target(static_cast<uint32_t>(to));
+    int64_t distance = static_cast<int64_t>(target) - place;
+    if (distance == to - at) continue;
     if (distance >= -32768 && distance <= 32767) {
       out_->set2(start_ + place + 1, static_cast<uint32_t>(distance));
       continue;
@@ -329,12 +337,6 @@ bool Method::write_distances() {
 
 // Writes the distances of branches, and how large everything has become.
 Woven Method::patch() {
-  if (!write_distances()) return out_->failed ? Woven::kOutOfMemory : Woven::kMalformed;
-  if (grew_) {
-    // The frame behind a branch that is turned round comes from the tracker.
-    tracks_ = tracks_ || has_frames_;
-    return Woven::kChanged;
-  }
   uint32_t size = pc();
   // Where exceptions leave, one is on the stack.
   uint32_t own_stack = unwind_at_ != kNowhere && max_stack_ == 0 ? 1 : max_stack_;
@@ -343,6 +345,14 @@ Woven Method::patch() {
     inserted_probes_.shrink(first_inserted_);
     for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);
     return Woven::kUnchanged;
+  }
+  if (!moves_.spread(size_)) out_->failed = true;
+  if (out_->failed || !write_distances())
+    return out_->failed ? Woven::kOutOfMemory : Woven::kMalformed;
+  if (grew_) {
+    // The frame behind a branch that is turned round comes from the tracker.
+    tracks_ = tracks_ || has_frames_;
+    return Woven::kChanged;
   }
   out_->set2(start_ - 8, stack);
   out_->set2(start_ - 6, most_locals_);

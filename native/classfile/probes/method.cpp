@@ -22,6 +22,44 @@ uint32_t sites_of(uint8_t op) {
 
 }  // namespace
 
+// What is there for each kind of site; most methods of a class have the same probes.
+bool Method::sort_probes(const Vector<const Probe*>& probes) {
+  bool is_known = probes.size() == known_probes_.size() &&
+                  std::memcmp(probes.begin(), known_probes_.begin(),
+                              probes.size() * sizeof(const Probe*)) == 0;
+  if (is_known) return true;
+  known_probes_.clear();
+  for (Probes& one : of_site_) one.clear();
+  wanted_ = not_plain_ = 0;
+  uses_parameters_ = needs_parameters_ = uses_this_ = uses_locals_ = stops_threads_ = false;
+  for (const Probe* probe : probes) {
+    uint32_t site = static_cast<uint32_t>(probe->site);
+    if (!of_site_[site].push(probe)) return false;
+    wanted_ |= 1u << site;
+    if (!probe->is_plain) not_plain_ |= 1u << site;
+    // At a call it is of that call.
+    bool is_call = probe->site == Site::kCall || probe->site == Site::kCalled;
+    bool hands_held = probe->hands_over(OperandKind::kHeld) && !is_call;
+    bool hands_this = probe->hands_over(OperandKind::kThis) || hands_held;
+    bool hands_named = probe->hands_over(OperandKind::kNamed);
+    bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
+                           probe->hands_over(OperandKind::kArguments) || hands_named || hands_held;
+    needs_parameters_ = needs_parameters_ || hands_this || hands_arguments;
+    if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
+    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
+      uses_this_ = true;
+    if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals_ = true;
+    stops_threads_ = stops_threads_ || probe->outcome == Outcome::kStop;
+  }
+  uses_locals_ = uses_locals_ || stops_threads_;
+  constexpr uint32_t kQuick = bit(Site::kEntry) | bit(Site::kReturn) | bit(Site::kUnwind);
+  is_quick_ = (wanted_ & ~kQuick) == 0 && not_plain_ == 0;
+  for (const Probe* probe : probes) {
+    if (!known_probes_.push(probe)) return false;
+  }
+  return true;
+}
+
 Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
                     const Vector<const Probe*>& probes, uint32_t first_site, Output& out) {
   class_ = &of;
@@ -31,41 +69,27 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   out_ = &out;
   first_inserted_ = inserted_probes_.size();
   size_t first_omitted = omitted_.size();
-  wanted_ = 0;
-  uses_parameters_ = false;
-  bool needs_parameters = false;
-  bool uses_this = false;
-  bool uses_locals = false;
-  bool stops = false;
-  for (const Probe* probe : probes) {
-    wanted_ |= 1u << static_cast<uint32_t>(probe->site);
-    // At a call it is of that call.
-    bool is_call = probe->site == Site::kCall || probe->site == Site::kCalled;
-    bool hands_held = probe->hands_over(OperandKind::kHeld) && !is_call;
-    bool hands_this = probe->hands_over(OperandKind::kThis) || hands_held;
-    bool hands_named = probe->hands_over(OperandKind::kNamed);
-    bool hands_arguments = probe->hands_over(OperandKind::kArgument) ||
-                           probe->hands_over(OperandKind::kArguments) || hands_named || hands_held;
-    needs_parameters = needs_parameters || hands_this || hands_arguments;
-    if (probe->site != Site::kEntry && (hands_this || hands_arguments)) uses_parameters_ = true;
-    if (hands_this || probe->hands_over(OperandKind::kTarget) || probe->site == Site::kNew)
-      uses_this = true;
-    if (probe->hands_over(OperandKind::kLocal) || hands_named) uses_locals = true;
-    stops = stops || probe->outcome == Outcome::kStop;
+  if (!sort_probes(probes)) {
+    known_probes_.clear();
+    return Woven::kOutOfMemory;
   }
-  uses_locals = uses_locals || stops;
   if (!read(code)) return Woven::kMalformed;
   is_constructor_ = method.name == Text("<init>");
   if (!scan()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   if (!is_worth_it()) return Woven::kUnchanged;
-  lacks_frames_ = stops && has_frames_ && frame_table_.at == nullptr && jumps();
+  lacks_frames_ = stops_threads_ && has_frames_ && frame_table_.at == nullptr && jumps();
   result_ = Text();
   initializes_once_ = has_frames_ || !is_constructor_ || initializes_once();
   parameters_.clear();
-  if (needs_parameters && (!read_parameters() || !find_dropped()))
+  if (needs_parameters_ && (!read_parameters() || !find_dropped()))
     return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
-  tracks_ =
-      has_frames_ && ((is_constructor_ && (uses_this || is_wanted(Site::kUnwind))) || uses_locals);
+  // Calls and writes may be of the constructor's own object, or of another.
+  constexpr uint32_t kOfOwn =
+      bit(Site::kCall) | bit(Site::kCalled) | bit(Site::kNew) | bit(Site::kWrite);
+  bool is_simple = is_constructor_ && has_frames_ && (wanted_ & kOfOwn) == 0;
+  ready_at_ = is_simple ? initialized_at() : kNowhere;
+  bool asks_for_this = is_constructor_ && (uses_this_ || is_wanted(Site::kUnwind));
+  tracks_ = has_frames_ && ((asks_for_this && ready_at_ == kNowhere) || uses_locals_);
   wide_.clear();
   uint32_t head = out.size();
   for (int tries = 0; tries < 16; ++tries) {
@@ -133,43 +157,105 @@ bool Method::jumps() const {
 
 // Finds where the instructions are, and what is done to them.
 bool Method::scan() {
-  if (!marks_.reserve(size_) || !busy_.reserve(size_ + 1) || !branches_.reserve(size_ + 1)) {
+  constexpr uint32_t kWord = 8;
+  if (!marks_.reserve(size_ + kWord) || !busy_.reserve(size_ + 1) || !branches_.reserve(size_ + 1)) {
     out_->failed = true;
     return false;
   }
   marks_.grow(size_);
-  std::memset(marks_.begin(), 0, size_);
+  std::memset(marks_.begin(), 0, size_ + kWord);
   choose_busy();
   return find_instructions() && find_lines() && find_handlers();
 }
 
+// Where the instruction behind that one begins, which is marked; the end of the code and more where
+// it is none.
+inline uint32_t Method::mark_one(uint32_t at) {
+  uint8_t op = code_[at];
+  uint32_t length = kLengths[op];
+  if (length == 0) length = length_at(code_, at, size_);
+  marks_[at] = marks_of_[op];
+  return length == 0 ? kNowhere : at + length;
+}
+
+bool Method::mark_from(uint32_t at, uint32_t end) {
+  while (at < end) at = mark_one(at);
+  return at == end;
+}
+
+// Each length is known only once the instruction has been looked at, and the processor waits for it;
+// so several parts of the code are gone through at once. Where lines begin is a good guess for where
+// instructions do: a wrong one shows at the end of the part in front of it.
+bool Method::mark_in_parts() {
+  constexpr uint32_t kParts = 4;
+  uint32_t starts[kParts + 1] = {0, 0, 0, 0, size_};
+  Bytes table = line_table_;
+  uint32_t lines = table.u2();
+  if (table.bad || table.left() < uint64_t{lines} * kLineSize) return false;
+  for (uint32_t part = 1; part < kParts; ++part) {
+    uint32_t wanted = size_ / kParts * part;
+    uint32_t low = 0;
+    for (uint32_t high = lines; low < high;) {
+      uint32_t middle = (low + high) / 2;
+      if (read2(table.at + middle * kLineSize) < wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    starts[part] = low == lines ? size_ : read2(table.at + low * kLineSize);
+    if (starts[part] <= starts[part - 1] || starts[part] >= size_) return false;
+  }
+  uint32_t first = 0;
+  uint32_t second = starts[1];
+  uint32_t third = starts[2];
+  uint32_t fourth = starts[3];
+  while (first < starts[1] && second < starts[2] && third < starts[3] && fourth < size_) {
+    first = mark_one(first);
+    second = mark_one(second);
+    third = mark_one(third);
+    fourth = mark_one(fourth);
+  }
+  while (first < starts[1] && second < starts[2]) {
+    first = mark_one(first);
+    second = mark_one(second);
+  }
+  while (third < starts[3] && fourth < size_) {
+    third = mark_one(third);
+    fourth = mark_one(fourth);
+  }
+  return mark_from(first, starts[1]) && mark_from(second, starts[2]) &&
+         mark_from(third, starts[3]) && mark_from(fourth, size_);
+}
+
 bool Method::find_instructions() {
-  const uint8_t* code = code_;
-  uint32_t size = size_;
-  uint8_t* marks = marks_.begin();
-  // Both are written without asking, and count only where they are meant.
+  constexpr uint32_t kWorthParts = 48;
+  bool marked = size_ >= kWorthParts && line_table_.at != nullptr && mark_in_parts();
+  if (!marked) {
+    std::memset(marks_.begin(), 0, size_);
+    if (!mark_from(0, size_)) return false;
+  }
+  marks_[0] |= kBusy;
+  // Eight at a time; most are nothing to look at.
+  constexpr uint64_t kEither = 0x0101010101010101u * (kBusy | kBranch);
+  const uint8_t* marks = marks_.begin();
   uint16_t* busy = busy_.begin();
   uint16_t* branches = branches_.begin();
-  uint32_t busy_count = 0;
-  uint32_t branch_count = 0;
-  uint32_t at = 0;
-  while (at < size) {
-    uint8_t op = code[at];
-    uint8_t mark = marks_of_[op];
-    uint32_t length = kLengths[op];
-    if (length == 0) {
-      length = length_at(code, at, size);
-      if (length == 0) return false;
+  for (uint32_t at = 0; at < size_; at += 8) {
+    uint64_t word;
+    std::memcpy(&word, marks + at, sizeof word);
+    for (word &= kEither; word != 0;) {
+      uint32_t byte = static_cast<uint32_t>(__builtin_ctzll(word)) / 8;
+      uint32_t place = at + byte;
+      *busy = *branches = static_cast<uint16_t>(place);
+      busy += (marks[place] & kBusy) != 0;
+      branches += (marks[place] & kBranch) != 0;
+      word &= ~(UINT64_C(0xFF) << byte * 8);
     }
-    marks[at] = mark;
-    busy[busy_count] = branches[branch_count] = static_cast<uint16_t>(at);
-    busy_count += static_cast<uint32_t>((mark & kBusy) != 0 || at == 0);
-    branch_count += static_cast<uint32_t>((mark & kBranch) != 0);
-    at += length;
   }
-  busy_.grow(busy_count);
-  branches_.grow(branch_count);
-  return at == size;
+  busy_.grow(static_cast<size_t>(busy - busy_.begin()));
+  branches_.grow(static_cast<size_t>(branches - branches_.begin()));
+  return true;
 }
 
 bool Method::find_lines() {
@@ -274,6 +360,25 @@ bool Method::initializes_once() const {
     }
   }
   return own == 1;
+}
+
+// Where a constructor has called another one for its own object, if no way leads past that, and
+// what is in front of it is a single way.
+uint32_t Method::initialized_at() const {
+  uint32_t made = 0;
+  for (uint32_t at = 0; at < size_;) {
+    uint8_t op = code_[at];
+    uint32_t next = at + length_at(code_, at, size_);
+    Member member;
+    if (is_branch(op) || ends_block(op) || op == kJsrW) return kNowhere;
+    if (op == kNew) ++made;
+    if (op == kInvokespecial && pool_.member(read2(code_ + at + 1), &member) &&
+        member.name == Text("<init>") && made-- == 0) {
+      return next < size_ && !is_caught_behind(at) ? next : kNowhere;
+    }
+    at = next;
+  }
+  return kNowhere;
 }
 
 // What each instruction is, and whether it is more than a copy.

@@ -48,7 +48,8 @@ class Method {
     std::memset(helpers_.begin(), 0, probes * sizeof helpers_[0]);
     std::memset(puts_, 0, sizeof puts_);
     end_ = 0;
-    frame_table_name_ = 0;
+    frame_table_name_ = throwable_ = 0;
+    known_probes_.clear();
     std::memset(comparisons_, 0, sizeof comparisons_);
     return true;
   }
@@ -142,15 +143,20 @@ class Method {
   }
 
   // method.cpp: what is there
+  bool sort_probes(const Vector<const Probe*>& probes);
   bool read(Bytes code);
   bool read_attributes(Bytes attributes);
   bool jumps() const;
   bool scan();
+  uint32_t mark_one(uint32_t at);
+  bool mark_from(uint32_t at, uint32_t end);
+  bool mark_in_parts();
   bool find_instructions();
   bool find_lines();
   bool find_handlers();
   bool is_worth_it();
   bool initializes_once() const;
+  uint32_t initialized_at() const;
   bool is_caught_behind(uint32_t at) const;
   void choose_busy();
   bool read_parameters();
@@ -234,6 +240,8 @@ class Method {
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
   bool emit(const Probe& probe, const Place& place);
+  bool emit_plain(const Probe& probe, uint32_t at);
+  bool emit_all_plain(Site site, uint32_t at);
   void hand_over(const Operand& operand, const Place& place);
   bool find_entry(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
@@ -290,11 +298,11 @@ class Method {
   bool local_variables(Bytes table);
   bool line_numbers(Bytes table);
   bool type_annotations(Bytes table);
-  uint32_t mapped(uint32_t at, size_t* near) const;
   uint32_t mapped(uint32_t at) const {
-    size_t near = 0;
-    return mapped(at, &near);
+    bool is_known = at != 0 && at < size_ && is_start(at);
+    return is_known ? moves_.target(at) : nearest(at);
   }
+  uint32_t nearest(uint32_t at) const;
 
   ConstantPool& pool_;
   Vector<layouts::InsertedProbe>& inserted_probes_;
@@ -303,7 +311,15 @@ class Method {
   const ClassInfo* class_ = nullptr;
   const MethodInfo* method_ = nullptr;
   const Vector<const Probe*>* probes_ = nullptr;
-  uint32_t wanted_ = 0;  // a bit for each kind of site
+  Vector<const Probe*> known_probes_;  // that are sorted
+  Vector<const Probe*> of_site_[layouts::kSiteCount + 1];
+  uint32_t wanted_ = 0;       // a bit for each kind of site
+  uint32_t not_plain_ = 0;    // a bit for each that has probes which hand over more than numbers
+  bool is_quick_ = false;     // plain probes where methods begin, return and throw
+  bool needs_parameters_ = false;
+  bool uses_this_ = false;
+  bool uses_locals_ = false;
+  bool stops_threads_ = false;
   uint32_t first_site_ = 0;
   Output* out_ = nullptr;
   uint32_t start_ = 0;  // of the code in it
@@ -326,6 +342,9 @@ class Method {
   bool uses_parameters_ = false;  // elsewhere than at the entry
   bool tracks_ = false;
   bool ready_ = true;  // without frames: `this` is initialized
+  // Of a constructor, where that is so from there on, and not before; otherwise nobody knows.
+  uint32_t ready_at_ = kNowhere;
+  uint32_t here_ = 0;  // the instruction in hand
   bool initializes_once_ = true;
   uint32_t pending_ = 0;  // objects made and not initialized, without frames
 
@@ -361,6 +380,7 @@ class Method {
   uint16_t puts_[6] = {};     // by category: of what puts a value into a record
   uint16_t end_ = 0;
   uint16_t frame_table_name_ = 0;
+  uint16_t throwable_ = 0;
   uint16_t comparisons_[7] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;

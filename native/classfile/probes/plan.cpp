@@ -315,6 +315,13 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   }
   if (!describe(&probe)) return Status::kBadPlan;
   probe.depth = depth_of_call(probe.descriptor);
+  probe.is_plain = probe.outcome == Outcome::kNone && !probe.conditional;
+  for (uint32_t i = 0; i < one.operands; ++i) {
+    const Operand& operand = probe.operands[i];
+    bool is_number = operand.kind == OperandKind::kNumber || operand.kind == OperandKind::kSite ||
+                     operand.kind == OperandKind::kLine;
+    probe.is_plain = probe.is_plain && is_number && operand.type == 'I';
+  }
   asks_for_annotations_ = asks_for_annotations_ || probe.annotations != nullptr;
   probes_.put(probe);
   return Status::kOk;

@@ -49,6 +49,7 @@ struct Probe {
   uint32_t event;  // of JVM TI, that one which stops reports; 0 for none
   uint32_t about;  // the number of a watched field
   bool conditional;
+  bool is_plain;  // hands over numbers only, whatever happens there
   uint32_t first_step;
   uint32_t step_count;
   const Step* steps;

@@ -218,6 +218,55 @@ bool Method::emit(const Probe& probe, const Place& place) {
          !pool_.is_full();
 }
 
+// The same of a plain probe, in one go.
+bool Method::emit_plain(const Probe& probe, uint32_t at) {
+  constexpr uint32_t kLongest = 3;
+  uint32_t start = out_->size();
+  uint8_t* to = out_->space(uint64_t{kLongest} * (probe.operand_count + 1));
+  if (to == nullptr) return false;
+  uint8_t* begin = to;
+  for (uint32_t i = 0; i < probe.operand_count; ++i) {
+    const Operand& operand = probe.operands[i];
+    int64_t value = operand.kind == OperandKind::kNumber ? operand.number
+                    : operand.kind == OperandKind::kLine
+                        ? int64_t{line_}
+                        : int64_t{first_site_} + static_cast<int64_t>(inserted_probes_.size());
+    if (value >= -1 && value <= 5) {
+      *to++ = static_cast<uint8_t>(kIconst0 + value);
+    } else if (value >= -128 && value <= 127) {
+      *to++ = kBipush;
+      *to++ = static_cast<uint8_t>(value);
+    } else if (value >= -32768 && value <= 32767) {
+      *to++ = kSipush;
+      write2(to, static_cast<uint32_t>(value));
+      to += 2;
+    } else {
+      out_->cut(start);
+      Place place;
+      place.at = at;
+      return emit(probe, place);
+    }
+  }
+  uint16_t& helper = helpers_[probe.number];
+  if (helper == 0) helper = pool_.add_method(probe.helper, probe.name, probe.descriptor);
+  *to++ = kInvokestatic;
+  write2(to, helper);
+  out_->cut(start + static_cast<uint32_t>(to + 2 - begin));
+  int32_t depth = static_cast<int32_t>(probe.operand_count);
+  if (depth > deepest_) deepest_ = depth;
+  layouts::InsertedProbe made{probe.number, method_->number, index_before(at), line_,
+                              shapes_.size()};
+  shapes_.u1(0);
+  return keep(inserted_probes_, made) && !pool_.is_full();
+}
+
+bool Method::emit_all_plain(Site site, uint32_t at) {
+  for (const Probe* probe : of_site_[static_cast<uint32_t>(site)]) {
+    if (!emit_plain(*probe, at)) return false;
+  }
+  return true;
+}
+
 void Method::hand_over(const Operand& operand, const Place& place) {
   switch (operand.kind) {
     case OperandKind::kNumber:
@@ -352,6 +401,17 @@ void Method::number(int32_t value) {
   } else if (value >= -32768 && value <= 32767) {
     op(kSipush, 1);
     out_->u2(static_cast<uint16_t>(value));
+  } else if (pool_.is_filling()) {
+    // Each site has a number of its own, and a class may have more sites than a pool has constants.
+    int16_t low = static_cast<int16_t>(value);
+    op(kSipush, 1);
+    out_->u2(static_cast<uint32_t>((int64_t{value} - low) >> 16));
+    op(kBipush, 1);
+    out_->u1(16);
+    op(kIshl, -1);
+    op(kSipush, 1);
+    out_->u2(static_cast<uint16_t>(low));
+    op(kIadd, -1);
   } else {
     op(kLdcW, 1);
     out_->u2(pool_.add_int(value));

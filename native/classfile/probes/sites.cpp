@@ -28,8 +28,8 @@ template <class Fits>
 bool Method::select(Site site, Probes* found, const Fits& fits) {
   found->clear();
   if (!is_wanted(site)) return true;
-  for (const Probe* probe : *probes_) {
-    if (probe->site == site && fits(*probe) && !found->push(probe)) {
+  for (const Probe* probe : of_site_[static_cast<uint32_t>(site)]) {
+    if (fits(*probe) && !found->push(probe)) {
       out_->failed = true;
       return false;
     }

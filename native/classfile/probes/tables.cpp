@@ -5,10 +5,10 @@
 namespace jvmti::classfile {
 
 // Where an instruction is now; a table may name what is not the start of any.
-uint32_t Method::mapped(uint32_t at, size_t* near) const {
+uint32_t Method::nearest(uint32_t at) const {
   if (at >= size_) return moves_.end();
   while (at > 0 && !is_start(at)) --at;
-  return at == 0 ? 0 : moves_.target(at, near);
+  return at == 0 ? 0 : moves_.target(at);
 }
 
 bool Method::exception_table() {
@@ -25,9 +25,8 @@ bool Method::exception_table() {
     out_->u2(leave_at_);
     out_->u2(pool_.add_class(kLeaving));
   }
-  size_t near = 0;
   for (uint32_t i = 0; i < handler_count_; ++i) {
-    for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2(), &near));
+    for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));
     out_->u2(handlers.u2());
   }
   for (uint32_t i = 0; i < ours; ++i) {
@@ -48,7 +47,6 @@ bool Method::write_frames() {
   frames_.begin(size_);
   FrameReader old(pool_, frame_table_);
   size_t next = 0;
-  size_t near = 0;
   // Once there is one of ours, those behind it are not differences to their neighbours any more.
   bool decodes = !kept_types_.empty() || (!inserted_.empty() && inserted_[0].place < mapped(size_));
   Vector<Type> locals;
@@ -65,7 +63,7 @@ bool Method::write_frames() {
   };
   while (frame_table_.at != nullptr && old.next()) {
     if (old.at >= size_ || !is_start(old.at)) return false;
-    uint32_t at = moves_.target(old.at, &near);
+    uint32_t at = moves_.target(old.at);
     write_inserted(at);
     if (!decodes) {
       frames_.copy(old, at);
@@ -102,9 +100,8 @@ bool Method::line_numbers(Bytes table) {
   out_->u2(count);
   uint8_t* to = out_->space(uint64_t{count} * kLineSize);
   if (to == nullptr) return false;
-  size_t near = 0;
   for (uint32_t i = 0; i < count; ++i, from += kLineSize, to += kLineSize) {
-    write2(to, mapped(read2(from), &near));
+    write2(to, mapped(read2(from)));
     std::memcpy(to + 2, from + 2, 2);
   }
   return true;
@@ -118,15 +115,13 @@ bool Method::local_variables(Bytes table) {
   out_->u2(count);
   uint8_t* to = out_->space(uint64_t{count} * kVariableSize);
   if (to == nullptr) return false;
-  size_t near_start = 0;
-  size_t near_end = 0;
   for (uint32_t i = 0; i < count; ++i, from += kVariableSize, to += kVariableSize) {
     uint32_t start = read2(from);
     uint32_t end = start + read2(from + 2);
     if (end > size_) return false;
-    uint32_t moved = mapped(start, &near_start);
+    uint32_t moved = mapped(start);
     write2(to, moved);
-    write2(to + 2, mapped(end, &near_end) - moved);
+    write2(to + 2, mapped(end) - moved);
     std::memcpy(to + 4, from + 4, kVariableSize - 4);
   }
   return true;
