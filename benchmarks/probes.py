@@ -17,10 +17,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
@@ -28,10 +29,11 @@ sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 from answered import Program, nothing  # noqa: E402
 from run import compile_program, machine  # noqa: E402
-from traced_calls import PORT, load_arthas  # noqa: E402
+from traced_calls import METHODS, PORT, Target, load_arthas, logged, traced  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from jvmti.tracing import logpoint  # noqa: E402
 
 CLASSES = 1000
 QUIET: dict[str, Any] = {"stderr": subprocess.DEVNULL}
@@ -226,6 +228,42 @@ def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
             show("  beside Arthas", int(cost[1]) / 1e3, took, "s", took * 1e3 / int(cost[1]))
 
 
+def shares(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
+    """Two threads in the same probes, beside one."""
+    costs: list[list[float]] = []
+    for threads in (1, 2):
+        target = Target(Path(jvm.java), classes, threads)
+        try:
+            bare, _ = target.nanoseconds()
+            with jvmti.attach(target.process.pid, timeout=30) as vm:
+                found = []
+                for _, arm in SHARED:
+                    with arm(vm):
+                        found.append(target.nanoseconds()[0] - bare)
+                costs.append(found)
+        finally:
+            target.end()
+    print(f"{'nanoseconds of processor time over the bare call':56} {'1 thread':>10} {'2':>10}")
+    for (what, _), one, two in zip(SHARED, *costs, strict=True):
+        show(what, one, two, "ns", two / one)
+
+
+@contextmanager
+def untimed(vm: Any) -> Iterator[None]:
+    """A logpoint whose hits have no time, which costs more than all the rest of a record."""
+    with mock.patch.object(logpoint, "_BEGAN", logpoint._UNTIMED), logged(vm, "here"):
+        yield
+
+
+SHARED: tuple[tuple[str, Callable[[Any], AbstractContextManager[Any]]], ...] = (
+    ("a counter", lambda vm: vm.logpoint(METHODS[0], by="method")),
+    ("a record without values or time", lambda vm: untimed(vm)),
+    ("a record with its time", lambda vm: logged(vm, "here")),
+    ("a summary", lambda vm: vm.trace(METHODS[0], summary=True)),
+    ("a call with two arguments and its value", lambda vm: traced(vm, limit=None)()),
+)
+
+
 def show(what: str, native: float, late: float, unit: str, ratio: float) -> None:
     """Print a row."""
     print(f"{what:56} {native:10,.2f} {late:10,.2f} {unit:3} {ratio:8.2f}", flush=True)
@@ -236,18 +274,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--no-arthas", action="store_true")
-    parser.add_argument("--only", default="answers,watches,arms")
+    parser.add_argument("--only", default="answers,watches,arms,shares")
     given = parser.parse_args()
     jdk = jvms.distribution_jdk()
     if jdk is None:
         raise SystemExit("there is no JDK with javac; `make java` installs one")
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for source in ("Answered", "Probed"):
+        for source in ("Answered", "Probed", "TracedCalls"):
             compile_program(jdk, source, directory)
         for version in given.jvm.split(","):
             print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
-            for measure in (answers, watches, arms):
+            for measure in (answers, watches, arms, shares):
                 if measure.__name__ in given.only.split(","):
                     measure(jvms.named(version), directory, given)
     print(machine())

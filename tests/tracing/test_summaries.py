@@ -66,6 +66,10 @@ def test_calls_are_counted_by_who_makes_them(vm: jvmti.VM, traced: JavaProgram) 
         traced.ask("deep 5")
         found = {use.name.rpartition(":")[0]: use.calls for use in trace.summary()}
     assert found == {f"{ORDER}.deep": 5, "Traced.answer": 1}
+    with vm.trace(f"{ORDER}.deep", by="caller", when="took > 0") as trace:
+        traced.ask("deep 0")
+        (use,) = trace.summary()
+    assert use.name.rpartition(":")[0] == "Traced.answer"
 
 
 def test_failures_and_times_belong_to_their_value(vm: jvmti.VM, traced: JavaProgram) -> None:

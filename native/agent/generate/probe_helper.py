@@ -376,7 +376,8 @@ _METHODS = {
         """,
     ),
     # Claims a record: its address, or 0.  Locals: 4 control, 6 lanes, 8 now, 10 thread,
-    # 12 head, 14 lane, 16 record.
+    # 12 head, 14 lane, 16 record.  C2 inlines no method beyond 325 bytes, so what is rare is
+    # elsewhere; the owner of a lane is alone in it.
     "begin (IIJ)J": (
         10,
         18,
@@ -416,126 +417,82 @@ _METHODS = {
         ldc2_w {every}
         ladd
         invokevirtual {unsafe}.getLong (J)J
-        lstore 16
-        lload 16
         lconst_1
         lcmp
         ifle each
-        getstatic THIS.unsafe L{unsafe};
-        aconst_null
         lload 6
-        ldc2_w {reached}
-        ladd
-        lconst_1
-        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
-        lload 16
-        lrem
-        lconst_0
-        lcmp
-        ifne off
+        invokestatic THIS.chosen (J)I
+        ifeq off
         each:
-        getstatic THIS.unsafe L{unsafe};
-        invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
-        getstatic THIS.tid J
-        invokevirtual {unsafe}.getLong (Ljava/lang/Object;J)J
+        {current}
         lstore 10
         lload 6
         lload 10
-        ldc2_w {last_lane}
+        ldc2_w {last_owned_lane}
         land
-        ldc2_w {line}
-        lmul
+        bipush {line_bits}
+        lshl
         ladd
         lstore 14
         getstatic THIS.unsafe L{unsafe};
-        lload 4
-        ldc2_w {size}
+        lload 14
+        ldc2_w {owner}
         ladd
         invokevirtual {unsafe}.getLong (J)J
-        lstore 16
-        again:
-        getstatic THIS.unsafe L{unsafe};
-        aconst_null
+        lload 10
+        lcmp
+        ifeq own
         lload 14
-        invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
+        ldc2_w {owner}
+        ladd
+        lload 10
+        invokestatic THIS.owns (JJ)I
+        ifne own
+        lload 14
+        ldc2_w {shared_lanes}
+        ladd
+        lstore 14
+        lload 4
+        lload 14
+        invokestatic THIS.claim (JJ)J
         lstore 12
         lload 12
-        getstatic THIS.unsafe L{unsafe};
-        lload 14
-        ldc2_w {tails}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
-        lsub
-        lload 16
-        lmul
-        ldc2_w {lane_size}
+        lconst_0
         lcmp
-        iflt free
-        getstatic THIS.unsafe L{unsafe};
-        aconst_null
-        lload 14
-        ldc2_w 8
-        ladd
-        lconst_1
-        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
-        pop2
+        ifge claimed
         off:
         lconst_0
         lreturn
-        free:
+        own:
         getstatic THIS.unsafe L{unsafe};
-        aconst_null
+        lload 14
+        invokevirtual {unsafe}.getLong (J)J
+        lstore 12
+        lload 4
         lload 14
         lload 12
+        invokestatic THIS.room (JJJ)I
+        ifle full
+        getstatic THIS.unsafe L{unsafe};
+        lload 14
         lload 12
         lconst_1
         ladd
-        invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
-        ifeq again
-        getstatic THIS.unsafe L{unsafe};
+        invokevirtual {unsafe}.putLong (JJ)V
+        claimed:
         lload 4
-        ldc2_w {records}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
-        lload 10
-        ldc2_w {last_lane}
-        land
-        ldc2_w {lane_size}
-        lmul
-        ladd
+        lload 14
+        lload 6
+        lsub
         lload 12
-        lload 16
-        lmul
-        ldc2_w {lane_end}
-        land
-        ladd
+        invokestatic THIS.record (JJJ)J
         lstore 16
-        getstatic THIS.unsafe L{unsafe};
         lload 16
-        ldc2_w {claimed}
-        ladd
         lload 12
-        lconst_1
-        ladd
-        invokevirtual {unsafe}.putLong (JJ)V
-        getstatic THIS.unsafe L{unsafe};
-        lload 16
-        ldc2_w {time}
-        ladd
         lload 8
-        invokevirtual {unsafe}.putLong (JJ)V
-        getstatic THIS.unsafe L{unsafe};
-        lload 16
-        ldc2_w {started}
-        ladd
         lload_2
-        invokevirtual {unsafe}.putLong (JJ)V
-        getstatic THIS.unsafe L{unsafe};
-        lload 16
-        ldc2_w {thread}
-        ladd
         lload 10
-        invokevirtual {unsafe}.putLong (JJ)V
+        invokestatic THIS.head (JJJJJ)V
         getstatic THIS.unsafe L{unsafe};
         lload 16
         ldc2_w {site}
@@ -550,6 +507,205 @@ _METHODS = {
         invokevirtual {unsafe}.putInt (JI)V
         lload 16
         lreturn
+        full:
+        lload 14
+        ldc2_w {dropped}
+        ladd
+        lconst_1
+        invokestatic THIS.add (JJ)V
+        goto off
+        """,
+    ),
+    # Whether the n-th record or change is one of those that are wanted; of some lanes.
+    "chosen (J)I": (
+        8,
+        2,
+        """
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_0
+        ldc2_w {reached}
+        ladd
+        lconst_1
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {every}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lrem
+        lconst_0
+        lcmp
+        ifne off
+        iconst_1
+        ireturn
+        off:
+        iconst_0
+        ireturn
+        """,
+    ),
+    # Whether something without an owner, in the place of whose number is zero, has this one now.
+    "owns (JJ)I": (
+        8,
+        4,
+        """
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        invokevirtual {unsafe}.getLong (J)J
+        lconst_0
+        lcmp
+        ifne off
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_0
+        lconst_0
+        lload_2
+        invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
+        ireturn
+        off:
+        iconst_0
+        ireturn
+        """,
+    ),
+    # How much of a lane is free, by the control line and its head: above 0 if there is any.
+    "room (JJJ)I": (
+        9,
+        6,
+        """
+        ldc2_w {lane_size}
+        lload 4
+        getstatic THIS.unsafe L{unsafe};
+        lload_2
+        ldc2_w {tails}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lsub
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {size}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lmul
+        lcmp
+        ireturn
+        """,
+    ),
+    # The number of the next record in a lane that several threads share; -1 if there is no room.
+    "claim (JJ)J": (
+        10,
+        6,
+        """
+        again:
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_2
+        invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
+        lstore 4
+        lload_0
+        lload_2
+        lload 4
+        invokestatic THIS.room (JJJ)I
+        ifle full
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_2
+        lload 4
+        lload 4
+        lconst_1
+        ladd
+        invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
+        ifeq again
+        lload 4
+        lreturn
+        full:
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload_2
+        ldc2_w {dropped}
+        ladd
+        lconst_1
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        pop2
+        ldc2_w -1
+        lreturn
+        """,
+    ),
+    # Where a record is: by the control line, how far the line of its lane is behind the first, and
+    # its number.
+    "record (JJJ)J": (
+        9,
+        6,
+        """
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {records}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lload_2
+        bipush {lane_per_line_bits}
+        lshl
+        ladd
+        lload 4
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {size}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lmul
+        ldc2_w {lane_end}
+        land
+        ladd
+        lreturn
+        """,
+    ),
+    # What a record begins with: its number, when it was made, when that began, the thread.
+    "head (JJJJJ)V": (
+        7,
+        10,
+        """
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {claimed}
+        ladd
+        lload_2
+        lconst_1
+        ladd
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {time}
+        ladd
+        lload 4
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {started}
+        ladd
+        lload 6
+        invokevirtual {unsafe}.putLong (JJ)V
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        ldc2_w {thread}
+        ladd
+        lload 8
+        invokevirtual {unsafe}.putLong (JJ)V
+        return
+        """,
+    ),
+    # Adds to a number that no other thread writes to.
+    "add (JJ)V": (
+        7,
+        4,
+        """
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        getstatic THIS.unsafe L{unsafe};
+        lload_0
+        invokevirtual {unsafe}.getLong (J)J
+        lload_2
+        ladd
+        invokevirtual {unsafe}.putLong (JJ)V
+        return
         """,
     ),
     # The record is whole.
@@ -644,42 +800,46 @@ _METHODS = {
         iload_0
         iload_1
         lload_2
-        invokestatic THIS.length (J)J
         invokestatic THIS.count (IIJ)V
         off:
         return
         """,
     ),
     # The same by a value, whose tally the agent knows: the set, 1 for a failure, when it began, the
-    # value, and its operand.  Local 6 is how long it took.
+    # value, and its operand.  The agent finds the caller behind as many frames in either.
     "tally (IIIJLjava/lang/Object;I)V": (
         6,
         7,
         """
         iload_0
         ifeq off
-        iload_1
-        iload_2
         lload_3
+        lconst_0
+        lcmp
+        ifeq off
+        {is_gone_1}
+        iload_1
+        iload_1
         aload 5
         iload 6
-        invokestatic THIS.tally (IIJLjava/lang/Object;I)V
+        invokestatic THIS.key (ILjava/lang/Object;I)I
+        iload_2
+        ior
+        lload_3
+        invokestatic THIS.count (IIJ)V
         off:
         return
         """,
     ),
     "tally (IIJLjava/lang/Object;I)V": (
         6,
-        8,
+        6,
         """
         lload_2
         lconst_0
         lcmp
         ifeq off
         {is_gone}
-        lload_2
-        invokestatic THIS.length (J)J
-        lstore 6
         iload_0
         iload_0
         aload 4
@@ -687,49 +847,147 @@ _METHODS = {
         invokestatic THIS.key (ILjava/lang/Object;I)I
         iload_1
         ior
-        lload 6
+        lload_2
         invokestatic THIS.count (IIJ)V
         off:
         return
         """,
     ),
-    # How long a call took, 1 at least; of what is no call 1.
-    "length (J)J": (
-        4,
-        2,
+    # Adds a call to a tally: the set, the tally, when it began; -1 where that is not measured.
+    # Locals: 4 the thread, 6 the line of its stripe, 8 the tally.
+    "count (IIJ)V": (
+        8,
+        10,
         """
-        lload_0
+        {current}
+        lstore 4
+        getstatic THIS.unsafe L{unsafe};
+        {control}
+        invokevirtual {unsafe}.getLong (J)J
+        lload 4
+        ldc2_w {last_owned_stripe}
+        land
+        bipush {line_bits}
+        lshl
+        ladd
+        lstore 6
+        getstatic THIS.unsafe L{unsafe};
+        {control}
+        ldc2_w {tallies}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lload 4
+        ldc2_w {last_owned_stripe}
+        land
+        bipush {stripe_bits}
+        lshl
+        ladd
+        iload_1
+        sipush {last_tally}
+        iand
+        bipush {tally_bits}
+        ishl
+        i2l
+        ladd
+        lstore 8
+        getstatic THIS.unsafe L{unsafe};
+        lload 6
+        ldc2_w {stripe_owner}
+        ladd
+        invokevirtual {unsafe}.getLong (J)J
+        lload 4
+        lcmp
+        ifeq own
+        lload 6
+        ldc2_w {stripe_owner}
+        ladd
+        lload 4
+        invokestatic THIS.owns (JJ)I
+        ifne own
+        iload_0
+        lload 6
+        lload 8
+        lload_2
+        invokestatic THIS.share (IJJJ)V
+        return
+        own:
+        lload_2
         lconst_0
         lcmp
-        iflt untimed
+        ifge timed
+        lload 8
+        lconst_1
+        invokestatic THIS.add (JJ)V
+        return
+        timed:
+        lload 8
+        iload_0
         invokestatic java/lang/System.nanoTime ()J
-        lload_0
+        lload_2
         lsub
-        lconst_1
-        lor
-        lreturn
-        untimed:
-        lconst_1
-        lreturn
+        invokestatic THIS.measure (JIJ)V
+        return
         """,
     ),
-    # Adds a duration to a tally.  Locals: 2 the duration, 4 the control line and then the tally,
-    # 6 the longest, 8 the bucket.
-    "count (IIJ)V": (
-        9,
-        9,
+    # Adds a duration to a tally that no other thread writes to: the tally, the set, the duration.
+    # Local 5 is the bucket, then where the longest is.
+    "measure (JIJ)V": (
+        6,
+        7,
         """
-        {control}
-        lstore 4
-        lload_2
+        iload_2
+        lload_3
+        invokestatic THIS.bucket (IJ)I
+        istore 5
+        iload 5
+        iflt off
+        lload_0
+        iload 5
+        i2l
+        iconst_3
+        lshl
+        ladd
+        lconst_1
+        invokestatic THIS.add (JJ)V
+        lload_0
+        ldc2_w {sum}
+        ladd
+        lload_3
+        invokestatic THIS.add (JJ)V
+        lload_0
+        ldc2_w {longest}
+        ladd
+        lstore 5
         getstatic THIS.unsafe L{unsafe};
-        lload 4
+        lload 5
+        invokevirtual {unsafe}.getLong (J)J
+        lload_3
+        lcmp
+        ifge off
+        getstatic THIS.unsafe L{unsafe};
+        lload 5
+        lload_3
+        invokevirtual {unsafe}.putLong (JJ)V
+        off:
+        return
+        """,
+    ),
+    # The bucket of a duration; -1 for one that is not counted.  Local 3 is the bucket.
+    "bucket (IJ)I": (
+        8,
+        4,
+        """
+        lload_1
+        getstatic THIS.unsafe L{unsafe};
+        {control}
         ldc2_w {shortest}
         ladd
         invokevirtual {unsafe}.getLong (J)J
         lcmp
         iflt off
-        lload_2
+        lload_1
+        lconst_1
+        lor
         l2d
         invokestatic java/lang/Double.doubleToRawLongBits (D)J
         bipush {mantissa}
@@ -737,41 +995,61 @@ _METHODS = {
         l2i
         sipush {bias}
         isub
-        istore 8
-        iload 8
+        istore_3
+        iload_3
         iflt off
-        iload 8
+        iload_3
         sipush {buckets}
         if_icmplt fits
         sipush {last_bucket}
-        istore 8
+        istore_3
         fits:
+        iload_3
+        ireturn
+        off:
+        iconst_m1
+        ireturn
+        """,
+    ),
+    # Adds a call to the same tally of a stripe that several threads share: the set, the line, the
+    # tally, when it began.  Locals: 7 the bucket, 8 the duration, 10 the longest.
+    "share (IJJJ)V": (
+        8,
+        12,
+        """
         getstatic THIS.unsafe L{unsafe};
-        lload 4
-        ldc2_w {tallies}
+        lload_1
+        ldc2_w {shared_stripe_line}
         ladd
-        invokevirtual {unsafe}.getLong (J)J
-        getstatic THIS.unsafe L{unsafe};
-        invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
-        getstatic THIS.tid J
-        invokevirtual {unsafe}.getLong (Ljava/lang/Object;J)J
-        ldc2_w {last_stripe}
-        land
-        ldc2_w {stripe}
-        lmul
+        lconst_1
+        invokevirtual {unsafe}.putLong (JJ)V
+        lload_3
+        ldc2_w {shared_stripes}
         ladd
-        iload_1
-        sipush {last_tally}
-        iand
-        sipush {tally}
-        imul
-        i2l
-        ladd
-        lstore 4
+        lstore_3
+        lconst_0
+        lstore 8
+        iconst_0
+        istore 7
+        lload 5
+        lconst_0
+        lcmp
+        iflt untimed
+        invokestatic java/lang/System.nanoTime ()J
+        lload 5
+        lsub
+        lstore 8
+        iload_0
+        lload 8
+        invokestatic THIS.bucket (IJ)I
+        istore 7
+        iload 7
+        iflt off
+        untimed:
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 4
-        iload 8
+        lload_3
+        iload 7
         iconst_3
         ishl
         i2l
@@ -779,33 +1057,37 @@ _METHODS = {
         lconst_1
         invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
         pop2
+        lload 5
+        lconst_0
+        lcmp
+        iflt off
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 4
+        lload_3
         ldc2_w {sum}
         ladd
-        lload_2
+        lload 8
         invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
         pop2
         again:
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 4
+        lload_3
         ldc2_w {longest}
         ladd
         invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
-        lstore 6
-        lload 6
-        lload_2
+        lstore 10
+        lload 10
+        lload 8
         lcmp
         ifge off
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload 4
+        lload_3
         ldc2_w {longest}
         ladd
-        lload 6
-        lload_2
+        lload 10
+        lload 8
         invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
         ifeq again
         off:
@@ -1082,6 +1364,20 @@ LEAVING = "java/lang/JvmtiProbesLeft"
 
 The helper itself is no Throwable: C2 inlines no method of one into other code.
 """
+_CURRENT = """
+getstatic THIS.unsafe L{unsafe};
+invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
+getstatic THIS.tid J
+invokevirtual {unsafe}.getLong (Ljava/lang/Object;J)J
+"""
+
+
+def _bits(size: int) -> int:
+    if size & (size - 1):
+        raise ValueError(f"{size} is no power of two")
+    return size.bit_length() - 1
+
+
 _NUMBERS = {
     "unsafe": _UNSAFE,
     "leaving": LEAVING,
@@ -1093,8 +1389,12 @@ _NUMBERS = {
     "last_set": MEMORY.SETS - 1,
     "sets": MEMORY.SETS,
     "get_reference": "getReference",
-    "last_lane": LANES.COUNT - 1,
-    "line": LANES.LINE,
+    "last_owned_lane": LANES.OWNED - 1,
+    "shared_lanes": LANES.OWNED * LANES.LINE,
+    "line_bits": _bits(LANES.LINE),
+    "lane_per_line_bits": _bits(LANES.SIZE) - _bits(LANES.LINE),
+    "owner": LANES.OWNER,
+    "dropped": LANES.DROPPED,
     "tails": LANES.TAILS,
     "reached": LANES.REACHED,
     "every": LANES.TAILS + LANES.EVERY,
@@ -1106,14 +1406,18 @@ _NUMBERS = {
     "bias": _EXPONENT_BIAS,
     "buckets": TALLIES.BUCKETS,
     "last_bucket": TALLIES.BUCKETS - 1,
-    "last_stripe": TALLIES.STRIPES - 1,
-    "stripe": TALLIES.COUNT * TALLIES.SIZE,
+    "last_owned_stripe": TALLIES.OWNED - 1,
+    "shared_stripes": TALLIES.OWNED * TALLIES.COUNT * TALLIES.SIZE,
+    "shared_stripe_line": TALLIES.OWNED * LANES.LINE + TALLIES.OWNER,
+    "stripe_owner": TALLIES.OWNER,
+    "stripe_bits": _bits(TALLIES.COUNT * TALLIES.SIZE),
     "last_tally": TALLIES.COUNT - 1,
-    "tally": TALLIES.SIZE,
+    "tally_bits": _bits(TALLIES.SIZE),
     "sum": TALLIES.SUM,
     "longest": TALLIES.LONGEST,
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
+_NUMBERS["current"] = _CURRENT.format(**_NUMBERS)
 _NUMBERS["is_gone"] = _IS_GONE.format(**_NUMBERS)
 _NUMBERS["is_gone_1"] = _NUMBERS["is_gone"].replace("iload_0", "iload_1")
 

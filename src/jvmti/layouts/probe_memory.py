@@ -14,23 +14,28 @@ _LANE_SIZE = 1 << 20
 _PAGE = 4096
 _BUCKETS = 240
 _TALLIES = 16384
-_STRIPES = 4
+_STRIPES = 8
 
 LANES = Constants(
     "ProbeLanes",
     COUNT=_LANES,
+    OWNED=_LANES // 2,
     LINE=128,
     TAILS=_PAGE,
     RECORDS=2 * _PAGE,
     SIZE=_LANE_SIZE,
+    DROPPED=8,
     REACHED=16,
     FAILED=24,
+    OWNER=32,
     EVERY=8,
     MOST=16,
 )
-"""A thread writes to the lane of its number modulo ``COUNT``. Of each lane, ``LINE`` bytes apart:
-in the agent's page the records so far and those dropped, in the controller's those read. Record n
-of a lane is at n times the record's size modulo the lane's ``SIZE``.
+"""The first ``OWNED`` lanes have an owner: the first thread whose number modulo ``OWNED`` it is. It
+writes there without atomic instructions, for ever. All other threads of that number share the lane
+that is ``OWNED`` further. Of each lane, ``LINE`` bytes apart: in the agent's page the records so
+far, those dropped, and the number of the owner; in the controller's those read. Record n of a lane
+is at n times the record's size modulo the lane's ``SIZE``.
 
 Probes that change something have, in the line of the first lane in the agent's page, how often they
 were reached and how many changes failed; and in the controller's, to make every n-th change, and
@@ -41,6 +46,8 @@ TALLIES = Constants(
     START=2 * _PAGE + _LANES * _LANE_SIZE + _PAGE,
     COUNT=_TALLIES,
     STRIPES=_STRIPES,
+    OWNED=_STRIPES // 2,
+    OWNER=40,
     SIZE=2048,
     BUCKETS=_BUCKETS,
     SUM=_BUCKETS * 8,
@@ -48,8 +55,11 @@ TALLIES = Constants(
     PER_OCTAVE=4,
 )
 """A tally for each site: how many calls took how long, by buckets, of which there are
-``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. Each of ``STRIPES`` is
-for other threads; the tallies of a stripe lie one after the other. Where calls are counted by a
+``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. What is counted without
+a duration is in the first bucket, and adds nothing to the sum. Each of ``STRIPES`` is for other
+threads; the first ``OWNED`` have owners, and the others are shared, as lanes are. At ``OWNER`` in
+the line of a lane in the agent's page is the owner of the stripe of that number, or 1 for a shared
+one that is used. The tallies of a stripe lie one after the other. Where calls are counted by a
 value, each value has two instead of a site: for calls that return and for those that fail; the
 first two are for values that found no place."""
 

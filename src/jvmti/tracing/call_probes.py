@@ -28,13 +28,13 @@ class RecordShape(NamedTuple):
     """Bytes of the text of an object, a multiple of eight."""
 
     @staticmethod
-    def of(text: int, objects: int = 2, frames: int = 0) -> RecordShape:
+    def of(text: int, objects: int = 2, frames: int = 0, numbers: int = _NUMBERS) -> RecordShape:
         """With space for some numbers, and for objects with texts of a length in bytes."""
         if text < 0:
             raise BadProbe("the length of a text cannot be negative")
         objects += frames > 0
         text_size = min(max(-(-max(text, 4 * frames) // 8) * 8, 8), PLAN.LONGEST_TEXT)
-        size = RECORDED.size + objects * (RECORDED_OBJECT.size + text_size) + _NUMBERS * 8
+        size = RECORDED.size + objects * (RECORDED_OBJECT.size + text_size) + numbers * 8
         return RecordShape(min(1 << (size - 1).bit_length(), PLAN.LARGEST_RECORD), text_size)
 
 

@@ -237,7 +237,8 @@ class Logpoint(Recorder[Hit, Hits]):
         self.text = self._place_of.text if text is None else text
         self._template = Template.of(self.text, words)
         names = self._template.names
-        shape = RecordShape.of(text_size, objects=max(len(names), 1))
+        # Small records stay in the caches.
+        shape = RecordShape.of(text_size, objects=len(names), numbers=0)
         grouping = None if by is None else Grouping.of(by, words)
         if grouping is not None and grouping.operand is not None:
             grouping = grouping._replace(operand=_at_place(grouping.operand))

@@ -50,7 +50,7 @@ class ProbeMemory:
         counters = everything[: 2 * half].view("<i8").reshape(2, LANES.COUNT, LANES.LINE // 8)
         self._heads, self._dropped, self._tails = (
             counters[0, :, 0],
-            counters[0, :, 1],
+            counters[0, :, LANES.DROPPED // 8],
             counters[1, :, 0],
         )
         self._capacity = LANES.SIZE // record_size
@@ -64,6 +64,7 @@ class ProbeMemory:
         self._changes = counters[1, 0]
         tallies = everything[TALLIES.START :].view("<i8")
         self._tallies = tallies.reshape(TALLIES.STRIPES, TALLIES.COUNT, TALLIES.SIZE // 8)
+        self._stripes_used = counters[0, : TALLIES.STRIPES, TALLIES.OWNER // 8]
         self._read = numpy.zeros(LANES.COUNT, numpy.int64)
         self._waited: dict[int, tuple[float, int]] = {}  # of a lane: when it had how many records
         self.lost = 0
@@ -137,8 +138,11 @@ class ProbeMemory:
         return seen
 
     def tallies(self, sites: int) -> Array:
-        """For each site its buckets, then the sum and the longest, in nanoseconds."""
-        return self._tallies[:, :sites].copy()
+        """For each used stripe and site the buckets, then the sum and the longest, in nanoseconds."""
+        # To read what nobody has written to would take memory for it.
+        used = numpy.flatnonzero(self._stripes_used)
+        copied: Array = self._tallies[used, :sites]
+        return copied
 
 
 def bucket_starts() -> Array:

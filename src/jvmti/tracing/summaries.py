@@ -172,7 +172,7 @@ def added_up(tallies: Any, names: Sequence[tuple[str, str]], failed: Sequence[bo
     sums: dict[tuple[str, str], _Sum] = {}
     buckets = tallies[:, :, : TALLIES.BUCKETS].sum(axis=0)
     totals = tallies[:, :, TALLIES.BUCKETS].sum(axis=0)
-    longest = tallies[:, :, TALLIES.BUCKETS + 1].max(axis=0)
+    longest = tallies[:, :, TALLIES.BUCKETS + 1].max(axis=0, initial=0)
     for number in numpy.flatnonzero(buckets.sum(axis=1)).tolist():
         sums.setdefault(names[number], _Sum()).add(
             buckets[number], int(totals[number]), int(longest[number]), failed=failed[number]
