@@ -4,8 +4,8 @@
 
 One program runs on; each tool traces the same two methods for some seconds, in turns.  `add` takes
 two ints and returns one, `named` takes a string and an object and returns a string; the figures are
-nanoseconds of processor time of a call over the bare one.  Beside it: the VM's own MethodExit events, in a JVM that
-was started for them, and Arthas, whose `watch` has the same contents.
+nanoseconds of processor time of a call over the bare one.  Beside it: the VM's own MethodExit
+events, in a JVM that was started for them, and Arthas, whose `watch` has the same contents.
 """
 
 from __future__ import annotations

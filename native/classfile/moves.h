@@ -19,8 +19,8 @@ class Moves {
     }
     return moves_.push({at, target, place});
   }
-  // What is asked below needs to be made ready: for code that had this size, and has 65,535 bytes at
-  // most. False without memory.
+  // What is asked below needs to be made ready: for code that had this size, and has 65,535 bytes
+  // at most. False without memory.
   [[nodiscard]] bool spread(uint32_t size) {
     constexpr uint32_t kWord = 4;
     if (!shifts_.reserve(size + 2 + kWord)) return false;

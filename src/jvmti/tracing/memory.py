@@ -138,7 +138,7 @@ class ProbeMemory:
         return seen
 
     def tallies(self, sites: int) -> Array:
-        """For each used stripe and site the buckets, then the sum and the longest, in nanoseconds."""
+        """For each used stripe and site its buckets, the sum and the longest, in nanoseconds."""
         # To read what nobody has written to would take memory for it.
         used = numpy.flatnonzero(self._stripes_used)
         copied: Array = self._tallies[used, :sites]
