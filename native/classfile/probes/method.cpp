@@ -24,9 +24,9 @@ uint32_t sites_of(uint8_t op) {
 
 // What is there for each kind of site; most methods of a class have the same probes.
 bool Method::sort_probes(const Vector<const Probe*>& probes) {
-  bool is_known = probes.size() == known_probes_.size() &&
-                  std::memcmp(probes.begin(), known_probes_.begin(),
-                              probes.size() * sizeof(const Probe*)) == 0;
+  bool is_known =
+      probes.size() == known_probes_.size() &&
+      std::memcmp(probes.begin(), known_probes_.begin(), probes.size() * sizeof(const Probe*)) == 0;
   if (is_known) return true;
   known_probes_.clear();
   for (Probes& one : of_site_) one.clear();
@@ -158,7 +158,8 @@ bool Method::jumps() const {
 // Finds where the instructions are, and what is done to them.
 bool Method::scan() {
   constexpr uint32_t kWord = 8;
-  if (!marks_.reserve(size_ + kWord) || !busy_.reserve(size_ + 1) || !branches_.reserve(size_ + 1)) {
+  if (!marks_.reserve(size_ + kWord) || !busy_.reserve(size_ + 1) ||
+      !branches_.reserve(size_ + 1)) {
     out_->failed = true;
     return false;
   }
@@ -183,9 +184,9 @@ bool Method::mark_from(uint32_t at, uint32_t end) {
   return at == end;
 }
 
-// Each length is known only once the instruction has been looked at, and the processor waits for it;
-// so several parts of the code are gone through at once. Where lines begin is a good guess for where
-// instructions do: a wrong one shows at the end of the part in front of it.
+// Each length is known only once the instruction has been looked at, and the processor waits for
+// it; so several parts of the code are gone through at once. Where lines begin is a good guess for
+// where instructions do: a wrong one shows at the end of the part in front of it.
 bool Method::mark_in_parts() {
   constexpr uint32_t kParts = 4;
   uint32_t starts[kParts + 1] = {0, 0, 0, 0, size_};

@@ -313,9 +313,9 @@ class Method {
   const Vector<const Probe*>* probes_ = nullptr;
   Vector<const Probe*> known_probes_;  // that are sorted
   Vector<const Probe*> of_site_[layouts::kSiteCount + 1];
-  uint32_t wanted_ = 0;       // a bit for each kind of site
-  uint32_t not_plain_ = 0;    // a bit for each that has probes which hand over more than numbers
-  bool is_quick_ = false;     // plain probes where methods begin, return and throw
+  uint32_t wanted_ = 0;     // a bit for each kind of site
+  uint32_t not_plain_ = 0;  // a bit for each that has probes which hand over more than numbers
+  bool is_quick_ = false;   // plain probes where methods begin, return and throw
   bool needs_parameters_ = false;
   bool uses_this_ = false;
   bool uses_locals_ = false;
