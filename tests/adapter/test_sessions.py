@@ -165,6 +165,34 @@ def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(begin: Beg
     client.disconnect()
 
 
+def test_a_late_logpoint_is_recorded_by_the_agent(
+    java_program: JavaPrograms, client: Client
+) -> None:
+    """Its text has variables and fields; one with a call is evaluated where the thread waits."""
+    program = java_program("Debugged")
+    program.expect("ready")
+    message = "{limit}: {name} {self.name.length()} {grade} {share} {boxed} {open}"
+    client.attach(
+        program.pid,
+        {"line": line("CHEAP"), "condition": "limit > 1003 && price == 7", "logMessage": message},
+        {"line": line("GROSS"), "logMessage": "{count} {lines.size()}"},
+    )
+    until = time.monotonic() + SOON
+    while time.monotonic() < until:
+        said = client.output("stdout")
+        if len(re.findall(r"^\d+: tea 3 x 0.5 5 true$", said, re.MULTILINE)) > 2:
+            break
+        time.sleep(0.05)
+    assert time.monotonic() < until, said
+    assert re.search(r"^\d+ 250$", said, re.MULTILINE), said
+    # A stop comes behind what was logged before it.
+    client.breakpoints({"line": line("CHEAP"), "logMessage": "at {limit}"}, line("HALF"))
+    client.stopped("breakpoint")
+    order = [one for one in client.events if one["event"] in ("output", "stopped")]
+    assert order[-1]["event"] == "stopped"
+    client.disconnect()
+
+
 def test_a_thread_is_paused_wherever_it_is(begin: Begin) -> None:
     """A paused thread shows its stack, and goes on."""
     client = begin()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -89,8 +90,8 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
 @pytest.mark.parametrize(
     ("text", "hits", "asked"),
     [
-        ("n == 7", [7], 1),
-        ('n > 3 && name.equals("x8")', [8], 1),
+        ("n == 7", [7], 0),
+        ('n > 3 && name.equals("x8")', [8], 0),
         ("n > 90 && twice / 2 % 5 == 0", [95], 9),
         ("n >= 98 && name.endsWith(String.valueOf(n))", [98, 99], 2),
         ("name.length() == 2 && n > 1000", [], 0),
@@ -123,3 +124,64 @@ def test_a_condition_that_fails_stops_the_thread(vm: jvmti.VM, program: JavaProg
     program.ask("join t", timeout=SOON)
     assert when.problem is not None
     assert "'nowhere'" in when.problem
+
+
+FIELDS = [
+    ("price == 7", True),
+    ("this.price != 7", False),
+    ("self.price == 7", True),  # not that of the subclass
+    ("self.price == 1", False),
+    ("limit > 1000", True),  # which the method has assigned to
+    ("limit < 1000", False),
+    ('name.equals("tea") && sizes.length == 2', True),
+    ('self.name.length() == 3 && "tea".equals(self.name)', True),
+    ('name.equals("coffee") || name == null', False),
+    ("open && self.open == true && !(this.open == false)", True),
+    ("!open", False),
+    ("next == null && self != null", True),
+    ("self.next.price < 9", False),
+    ("grade == 'x' && share < 0.6 && boxed >= 5", True),
+    ("boxed > 5", False),
+]
+
+
+@pytest.fixture(scope="module")
+def debugged(jvm: Jvm, shared_java_program: JavaPrograms) -> Iterator[jvmti.VM]:
+    """A program that was attached to late, and works on."""
+    program = shared_java_program("Debugged", jvm_args=["-Xmx64m"])
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as attached:
+        yield attached
+    assert program.running()
+
+
+def is_hit(vm: jvmti.VM, when: Any, line: int, name: str, expected: bool) -> bool:
+    """Whether a breakpoint is hit by the program, which comes by every few milliseconds."""
+    hit = threading.Event()
+    with vm.breakpoint(name, line=line, when=when, do=lambda stop: hit.set()):
+        return hit.wait(SOON if expected else 0.2)
+
+
+@pytest.mark.oldest_and_newest
+def test_conditions_on_fields_are_decided_in_the_agent(debugged: jvmti.VM) -> None:
+    """With the types that the method's own variables and the loaded classes have."""
+    line = stopping.marks_of("Debugged", r"// (CHEAP|HALF)")
+    # Where the class is not loaded yet, Python decides until it is.
+    assert is_hit(debugged, condition("price == 7"), line["CHEAP"], "Debugged$Priced", True)
+    wrong = []
+    for text, holds in FIELDS:
+        when = Counted(text)
+        hit = is_hit(debugged, when, line["CHEAP"], "Debugged$Priced", holds)
+        if hit != holds or when.asked:
+            wrong.append((text, hit, when.asked))
+    assert not wrong
+    inherited = Counted("open && price == 1 && this.name != null")
+    assert is_hit(debugged, inherited, line["HALF"], "Debugged$Reduced", True)
+    assert not inherited.asked
+    # Python decides the rest, where the agent's part holds.
+    mixed = Counted("price == 7 && limit % 2 == 0")
+    assert is_hit(debugged, mixed, line["CHEAP"], "Debugged$Priced", True)
+    assert mixed.asked
+    never = Counted("price == 8 && limit % 2 == 0")
+    assert not is_hit(debugged, never, line["CHEAP"], "Debugged$Priced", False)
+    assert not never.asked

@@ -61,6 +61,31 @@ public class Debugged {
         }
     }
 
+    static class Priced {
+        int price = 7;
+        String name = "tea";
+        int[] sizes = {3, 5};
+        boolean open = true;
+        char grade = 'x';
+        double share = 0.5;
+        Integer boxed = 5;
+        Priced next;
+
+        boolean isCheap(int limit) {
+            Priced self = this;
+            limit = limit + 1000;
+            return self.price < limit; // CHEAP
+        }
+    }
+
+    static class Reduced extends Priced {
+        int price = 1;
+
+        int half() {
+            return open ? price / 2 : 0; // HALF
+        }
+    }
+
     static void fail(int n) {
         try {
             throw new IllegalStateException("order " + n); // THROW
@@ -85,6 +110,9 @@ public class Debugged {
             int worked = order.work(); // WORK
             new Line().text(n);
             fail(n);
+            Reduced reduced = new Reduced();
+            reduced.isCheap(n);
+            reduced.half();
             deep(300);
             if (n % 50 == 0) {
                 System.out.println("worked " + worked);

@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 SOON = 60
 
 
+def marks_of(program: str, pattern: str) -> dict[str, int]:
+    """The lines of a program that match a pattern, by its first group."""
+    lines = compiler.source(program).path.read_text().splitlines()
+    found = ((number, re.search(pattern, line)) for number, line in enumerate(lines, 1))
+    return {mark[1]: number for number, mark in found if mark}
+
+
 def marks(program: str) -> dict[str, int]:
     """The lines of a program that have a mark, by its name."""
-    lines = compiler.source(program).path.read_text().splitlines()
-    found = ((number, re.search(r"// mark: (\w+)", line)) for number, line in enumerate(lines, 1))
-    return {mark[1]: number for number, mark in found if mark}
+    return marks_of(program, r"// mark: (\w+)")
 
 
 LINE = marks("Stopping")

@@ -43,11 +43,22 @@ bool is_followed(const Step& step) {
   return true;
 }
 
+// The field of a path of one field, NAME or NAME@CLASS, if it is said to be of this class.
+Text Method::own_name(Text path) const {
+  for (uint32_t at = 0; at < path.size; ++at) {
+    if (path.data[at] == '@') {
+      return path.from(at + 1) == class_->name ? Text(path.data, at) : Text();
+    }
+  }
+  return path;
+}
+
 // The type of what a path of one field leads to from `this`, where the class itself has the field;
 // empty otherwise.
 Text Method::own_field(const Operand& operand, Text path) const {
+  path = own_name(path);
   if (operand.kind != OperandKind::kThis || path.size == 0 || is_constructor_ ||
-      method_->is_static() || parameters_[0].written) {
+      method_->is_static()) {
     return Text();
   }
   Bytes fields = class_->fields;
@@ -65,13 +76,14 @@ Text Method::own_field(const Operand& operand, Text path) const {
 }
 
 // Behind the object.
-void Method::get_own_field(Text name, Text type, const Place& place) {
-  if (place.is_unwind) {
+void Method::get_own_field(Text path, Text type, const Place& place) {
+  // A copy of the receiver is kept as any object is.
+  if (place.is_unwind || parameters_[0].written) {
     op(kCheckcast, 0);
     out_->u2(class_->index);
   }
   op(kGetfield, static_cast<int32_t>(slots(category(type))) - 1);
-  out_->u2(pool_.add_field(class_->name, name, type));
+  out_->u2(pool_.add_field(class_->name, own_name(path), type));
 }
 
 bool Method::is_possible(const Step& step, const Place& place) const {

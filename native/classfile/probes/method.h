@@ -212,8 +212,9 @@ class Method {
 
   // conditions.cpp: whether a probe does anything
   bool is_possible(const Step& step, const Place& place) const;
+  Text own_name(Text path) const;
   Text own_field(const Operand& operand, Text path) const;
-  void get_own_field(Text name, Text type, const Place& place);
+  void get_own_field(Text path, Text type, const Place& place);
   void condition(const Probe& probe, const Place& place);
   bool compare(const Probe& probe, uint32_t step, const Place& place);
 

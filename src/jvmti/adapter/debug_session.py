@@ -11,6 +11,7 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
+from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoints
 from jvmti.interface.errors import CallTimeout
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class DebugSession:
         configuration: the arguments of ``launch`` or ``attach``.
         references: the numbers of frames and variables.
         halted: the threads that are stopped.
+        logpoints: those that the agent records.
     """
 
     def __init__(self, conversation: Conversation) -> None:
@@ -41,6 +43,7 @@ class DebugSession:
         self.configuration = Arguments("launch", None)
         self.references = References()
         self.halted = HaltedThreads(self.references)
+        self.logpoints = RecordedLogpoints(conversation)
         self._vm: VM | None = None
         self._local = threading.local()
 
@@ -112,6 +115,7 @@ class DebugSession:
         if not self.halted.add(halted):
             return
         try:
+            self.logpoints.flush()  # what was said before this stop comes before it
             self.conversation.event(
                 "stopped",
                 reason=reason,

@@ -220,6 +220,7 @@ class LaunchRequests:
                 return
             self._has_ended = True
         self._session.halted.close()
+        self._session.logpoints.flush()
         if status is not None:
             self._session.conversation.event("exited", exitCode=status)
         self._session.conversation.event("terminated")

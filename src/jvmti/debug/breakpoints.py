@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -57,7 +58,8 @@ class Breakpoint(StopRequest):
         do: Callable[[Stop], object] | None,
         placed: Callable[[Breakpoint], object] | None = None,
     ) -> None:
-        # A function may have a part that the agent decides first, as `jvmti.expressions.condition`.
+        # A function may have a part that the agent decides first, as `jvmti.expressions.condition`;
+        # its `decided_at` says what probes decide at a place, which is more.
         text = when if isinstance(when, str) else getattr(when, "in_agent", None)
         self._placed = placed
         super().__init__(
@@ -85,8 +87,13 @@ class Breakpoint(StopRequest):
         self._named = named
         self._placing = threading.RLock()
         self._exact: Method | None = method
+        self._function = self._when
+        self._decided: list[tuple[Method, int]] = []
+        """Places where the agent decides all of the function's condition."""
         if emulated:
-            if text is not None and self._when is not None and not self._fits_probes(method):
+            if self._is_decided_by_place:
+                self._decide(self._part())
+            elif text is not None and self._when is not None and not self._fits_probes():
                 self._text = None  # the function decides all of it
             self._begin_with_probes(method)
             return
@@ -122,17 +129,25 @@ class Breakpoint(StopRequest):
             if methods is None and self.line is None:
                 raise ValueError("a breakpoint by name takes a method, a line, or both")
             names = (classes, methods, None if signature is None else exactly(signature))
-        where: dict[str, Any] = {"classes": names[0], "methods": names[1], "descriptors": names[2]}
+        self._where: dict[str, Any] = {
+            "classes": names[0],
+            "methods": names[1],
+            "descriptors": names[2],
+        }
         if self.line is not None:
-            site, where["number"] = Site.LINE, self.line
+            site, self._where["number"] = Site.LINE, self.line
         elif self._location:
-            site, where["number"] = Site.INDEX, self._location
+            site, self._where["number"] = Site.INDEX, self._location
         else:
             site = Site.ENTRY
+        self._site = site
         try:
-            probe = stop_probe(site, self._text, **where)
+            probe = stop_probe(site, self._text, **self._where)
         except BadProbe as error:
-            raise conditions.ConditionError(str(error)) from None
+            if self._function is None:
+                raise conditions.ConditionError(str(error)) from None
+            self._decide(None)
+            probe = stop_probe(site, None, **self._where)
         # Their probes are in front of those of sets that were opened before: a thread that is
         # stepped to a breakpoint stops there once, because of the breakpoint.
         self._vm.breakpoints.step_probes  # noqa: B018
@@ -142,7 +157,61 @@ class Breakpoint(StopRequest):
         else:
             self._keep(lambda: self._place_probes([method.declaring_class], strict=True))
 
-    def _fits_probes(self, method: Method | None) -> bool:
+    @property
+    def _is_decided_by_place(self) -> bool:
+        """Whether the place says how much of the condition probes can decide."""
+        return hasattr(self._function, "decided_at")
+
+    def _known_places(self) -> list[tuple[Method, int]]:
+        """Its places in the loaded classes."""
+        if self._exact is not None:
+            return [(self._exact, location_of(self._exact, self.line, self._location))]
+        assert self._named is not None
+        found: list[tuple[Method, int]] = []
+        for cls in self._vm.classes(self._named[0]):
+            if cls.signature.startswith("L"):
+                with contextlib.suppress(LookupError, ValueError, JvmtiError):
+                    found += self._places_in(cls)
+        return found
+
+    def _part(self) -> tuple[str | None, str | None]:
+        """The part of the condition that probes decide at all places that are known now, and the
+        rest."""
+        places = self._known_places() if self._vm._session.live else []
+        function: Any = self._function
+        return function.decided_at(self._vm, places) if places else (None, "")
+
+    def _decide(self, part: tuple[str | None, str | None] | None) -> None:
+        """Leave a part of the condition to probes, and the rest to the function."""
+        self._text, rest = (None, "") if part is None else part
+        self._when = None if self._text is not None and rest is None else self._function
+
+    def _decide_again(self) -> None:
+        """Other places are known than before, where probes decide more or less of it."""
+        with self._placing:
+            part = self._part()
+            if part[0] != self._text:
+                self._weave_again(part)
+
+    def _weave_again(self, part: tuple[str | None, str | None] | None) -> None:
+        """Take other probes, which decide that part of the condition."""
+        old, probes = self._emulated, self._probes
+        assert old is not None
+        assert probes is not None
+        self._decide(part)
+        try:
+            probe = stop_probe(self._site, self._text, **self._where)
+        except BadProbe:
+            self._decide(None)
+            probe = stop_probe(self._site, None, **self._where)
+        self._make_probes(Event.BREAKPOINT, [probe])
+        classes = list(dict.fromkeys(method.declaring_class for method, _ in self.places))
+        self.places.clear()
+        self._place_probes(classes, strict=False)
+        self._unmake(old, enabled=False)
+        probes.close()
+
+    def _fits_probes(self) -> bool:
         """Whether probes can decide the part of the condition that is meant for the agent.
 
         A probe that does not know a variable would find no place; so only where all places are
@@ -152,14 +221,9 @@ class Breakpoint(StopRequest):
         assert text is not None
         env = self._vm.env_with("can_access_local_variables")
         try:
-            if method is not None:
-                places = [(method, location_of(method, self.line, self._location))]
-            else:
-                assert self._named is not None
-                if is_pattern(self._named[0]):
-                    return False
-                found = self._vm.classes.named(self._named[0])
-                places = [place for cls in found for place in self._places_in(cls)]
+            if self._named is not None and is_pattern(self._named[0]):
+                return False
+            places = self._known_places()
             tree = conditions.parse(text)
             for one, at in places:
                 table = env.get_local_variable_table(one)
@@ -176,6 +240,11 @@ class Breakpoint(StopRequest):
         return bool(floats & getattr(self._when, "not_for_float", frozenset()))
 
     def _place_probes(self, classes: list[Class], strict: bool) -> None:
+        # One thread at a time: another may find that the condition is to be decided otherwise.
+        with self._placing:
+            self._place_all_probes(classes, strict)
+
+    def _place_all_probes(self, classes: list[Class], strict: bool) -> None:
         probes = self._probes
         assert probes is not None
         found: dict[Class, list[tuple[Method, int]]] = {}
@@ -195,6 +264,12 @@ class Breakpoint(StopRequest):
             methods = [method for cls in new for method, _ in found[cls]]
             self._vm.breakpoints.step_probes.announce(self, methods)
             probes.arm(new)
+            if self._text is not None and self._function is not None:
+                if not all(probes.has_any_in(cls) for cls in new):
+                    # There is something that only the verifier knows.
+                    self.places += [one for cls in new for one in found[cls]]
+                    self._weave_again(None)
+                    return
         for cls, places in found.items():
             try:
                 if not probes.has_any_in(cls):
@@ -204,8 +279,7 @@ class Breakpoint(StopRequest):
                     raise
                 log.info("no breakpoint in %s: %s", cls.name, error)
                 continue
-            with self._placing:
-                self.places += [one for one in places if one not in self.places]
+            self.places += [one for one in places if one not in self.places]
 
     def _refuse_place(self, method: Method, at: int) -> NoReturn:
         """Say why there is no probe in a method.
@@ -282,6 +356,8 @@ class Breakpoint(StopRequest):
         ]
         if self._probes is not None:
             self._place_probes(classes, strict)
+            if self._is_decided_by_place:
+                self._decide_again()
             return
         for cls in classes:
             self._place_in(cls, strict)
@@ -289,6 +365,8 @@ class Breakpoint(StopRequest):
     def _class_prepared(self, cls: Class) -> None:
         if self._probes is not None:
             self._place_probes([cls], strict=False)
+            if self._is_decided_by_place:
+                self._decide_again()
         else:
             self._place_in(cls, strict=False)
         self._report_places()
@@ -371,6 +449,11 @@ class Breakpoint(StopRequest):
                 self._number, method, at, condition.instructions, condition.texts
             )
             self.places.append((method, at))
+            if (
+                condition is not conditions.NONE
+                and getattr(self._function, "remaining", "") is None
+            ):
+                self._decided.append((method, at))
             if not self._follows_redefinitions:
                 self._follows_redefinitions = True
                 classes = self._named[0] if self._named is not None else method.class_name
@@ -403,6 +486,9 @@ class Breakpoint(StopRequest):
             if self._named is not None:
                 self._place_in(cls, strict=False)
         self._report_places()
+
+    def _holds_at(self, stop: Stop) -> object:
+        return (stop.method, stop.location) in self._decided or super()._holds_at(stop)
 
     def _described(self) -> str:
         at = "" if self.line is None else f":{self.line}"

@@ -96,7 +96,7 @@ def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any)
     Raises:
         BadProbe: a probe cannot evaluate the condition.
     """
-    steps: Sequence[Step] = () if condition is None else compiled(condition, {}).steps
+    steps: Sequence[Step] = () if condition is None else _at_place(compiled(condition, {}).steps)
     return Probe(
         site=site,
         helper=HELPER,
@@ -108,6 +108,16 @@ def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any)
         conditional=bool(steps),
         **where,
     )
+
+
+def _at_place(steps: Sequence[Step]) -> list[Step]:
+    """The same about the variables as they are there, even of a parameter that was assigned to."""
+    return [
+        one._replace(operand=one.operand._replace(kind=Kind.LOCAL))
+        if one.operand is not None and one.operand.kind is Kind.NAMED
+        else one
+        for one in steps
+    ]
 
 
 def exactly(name: str) -> str:

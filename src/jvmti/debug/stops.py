@@ -578,12 +578,17 @@ class StopRequest:
         """Evaluate what the agent leaves to the controller: the condition, and then hit counts."""
         if self._when is None:
             return True
-        if not self._when(stop):
+        if not self._holds_at(stop):
             return False
         with self._changed:
             self._passes += 1
             beyond = self._passes - self._after
         return beyond > 0 and beyond % self._every == 0
+
+    def _holds_at(self, stop: Stop) -> object:
+        """Whether the condition holds, as far as it is for the controller to say."""
+        assert self._when is not None
+        return self._when(stop)
 
     def _receive_in(self, queue: StopQueue) -> None:
         """Leave the stops to a queue from now on.

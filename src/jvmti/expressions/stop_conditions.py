@@ -1,16 +1,20 @@
 """Java conditions of breakpoints: the part that the agent decides, and the rest.
 
-The agent compares local variables with constants (`jvmti.debug.conditions`). Of a condition whose
-parts are joined by ``&&``, it decides those that it can: where one is false, the thread does not
-stop and Python is not asked.  Otherwise the whole condition is evaluated in the frame.
+The agent compares local variables with constants (`jvmti.debug.conditions`), and its probes compare
+fields of objects, too (`jvmti.tracing.conditions`). Of a condition whose parts are joined by
+``&&``, it decides those that it can: where one is false, the thread does not stop and Python is not
+asked.  Otherwise the whole condition is evaluated in the frame.
 """
 
 from __future__ import annotations
 
+import keyword
 import logging
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from jvmti.expressions import literals
+from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluation import TIME_LIMIT, evaluated
 from jvmti.expressions.operators import ORDER_SYMBOLS, single
@@ -21,15 +25,31 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from jvmti.debug.stops import Stop
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
 
-_RELATIONS = ORDER_SYMBOLS | {"==", "!="}
+_EQUALITY = frozenset(("==", "!="))
+_RELATIONS = ORDER_SYMBOLS | _EQUALITY
 _JOINS = {"&&": "and", "||": "or"}
+_WORDS = {"true": "True", "false": "False", "null_literal": "None"}
+_BOXES = ("Byte", "Short", "Character", "Integer", "Long", "Float", "Double")
+_NUMBERS = frozenset("BSCIJFD") | {f"Ljava/lang/{name};" for name in _BOXES}
+_TRUTHS = frozenset(("Z", "Ljava/lang/Boolean;"))
 
 
 class _Undecided(Exception):
     """The agent cannot decide this part."""
+
+
+class DecidedPart(NamedTuple):
+    """A condition, divided between agent and controller."""
+
+    text: str | None
+    """That part in the agent's language; ``None`` for none."""
+    remaining: str | None
+    """The part that must be asked for at each stop, in Java; ``None`` for none."""
 
 
 class JavaCondition:
@@ -53,18 +73,24 @@ class JavaCondition:
         self.text = text
         self.problem: str | None = None
         self._timeout = timeout
-        expression = parsed(text)
-        translator = _Translator(expression)
-        decided, remaining = [], []
-        for part in _conjuncts(expression, expression.root):
-            try:
-                decided.append(translator.truth(part))
-            except _Undecided:
-                remaining.append(expression.source(part))
-        self.in_agent = " and ".join(decided) or None
-        self.remaining = " && ".join(remaining) or None
+        self._expression = parsed(text)
+        translator = _Translator(self._expression)
+        self.in_agent, self.remaining = translator.split()
         self.variables = frozenset(translator.variables)
         self.not_for_float = frozenset(translator.inexact)
+
+    def decided_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> DecidedPart:
+        """The part that probes decide at places in loaded classes.
+
+        It may have fields of objects, whose types are known there.
+
+        Args:
+            vm: the VM.
+            places: methods and bytecode indices.
+        """
+        found = {_Translator(self._expression, CodePlace(vm, *one)).split() for one in places}
+        # A set of probes has one condition.
+        return found.pop() if len(found) == 1 else DecidedPart(None, self.text)
 
     def __call__(self, stop: Stop) -> bool:
         """Whether it holds in the topmost frame; evaluated on the thread that waits."""
@@ -118,12 +144,29 @@ def _conjuncts(expression: ParsedExpression, node: Node) -> list[Node]:
 
 
 class _Translator:
-    """Translates parts of a condition to the language of the agent."""
+    """Translates parts of a condition to the language of the agent.
 
-    def __init__(self, expression: ParsedExpression) -> None:
+    Args:
+        expression: the condition.
+        place: where it is evaluated; ``None`` if only the names of local variables are known.
+    """
+
+    def __init__(self, expression: ParsedExpression, place: CodePlace | None = None) -> None:
+        self._expression = expression
         self._source = expression.source
+        self._place = place
         self.variables: set[str] = set()
         self.inexact: set[str] = set()
+
+    def split(self) -> DecidedPart:
+        """The part that the agent decides, and the rest."""
+        decided, remaining = [], []
+        for part in _conjuncts(self._expression, self._expression.root):
+            try:
+                decided.append(self.truth(part))
+            except _Undecided:
+                remaining.append(self._source(part))
+        return DecidedPart(" and ".join(decided) or None, " && ".join(remaining) or None)
 
     def truth(self, node: Node) -> str:
         """A part that is true or false."""
@@ -144,23 +187,34 @@ class _Translator:
                 return self._comparison(left, symbol, right)
         elif node.type == "unary_expression" and self._source(field(node, "operator")) == "!":
             return f"(not {self._truth(_inside(field(node, 'operand')))})"
-        elif node.type == "identifier":
-            return self._variable(node)
+        elif node.type in ("identifier", "field_access"):
+            value = self._value(node)
+            if value.signature and value.signature not in _TRUTHS:
+                raise _Undecided
+            return value.text
         elif node.type == "method_invocation" and self._source(field(node, "name")) == "equals":
             return self._equals(node)
         raise _Undecided
 
-    def _variable(self, node: Node) -> str:
-        if node.type != "identifier":
-            raise _Undecided
+    def _value(self, node: Node) -> AgentValue:
+        """A value that the agent reads; its signature is empty where no place says the type."""
+        if self._place is not None:
+            try:
+                return self._place.value(self._expression, node)
+            except NotReadable:
+                raise _Undecided from None
         name = self._source(node)
+        if node.type != "identifier" or keyword.iskeyword(name):
+            raise _Undecided
         self.variables.add(name)
-        return name
+        return AgentValue(name, "")
 
     def _comparison(self, left: Node, symbol: str, right: Node) -> str:
-        if left.type == "identifier":
-            return f"{self._variable(left)} {symbol} {self._constant(right, left)}"
-        return f"{self._constant(left, right)} {symbol} {self._variable(right)}"
+        if _is_value(left):
+            value = self._value(left)
+            return f"{value.text} {symbol} {self._constant(right, left, value, symbol)}"
+        value = self._value(right)
+        return f"{self._constant(left, right, value, symbol)} {symbol} {value.text}"
 
     def _equals(self, node: Node) -> str:
         owner = node.child_by_field_name("object")
@@ -168,9 +222,12 @@ class _Translator:
         if owner is None or len(arguments) != 1:
             raise _Undecided
         one, other = _inside(owner), _inside(arguments[0])
-        if other.type == "identifier":
+        if _is_value(other):
             one, other = other, one
-        return f"{self._variable(one)} == {self._text(other)!r}"
+        value = self._value(one)
+        if value.signature not in ("", STRING):
+            raise _Undecided
+        return f"{value.text} == {self._text(other)!r}"
 
     def _text(self, node: Node) -> str:
         source = self._source(node)
@@ -181,11 +238,13 @@ class _Translator:
         except ValueError:
             raise _Undecided from None
 
-    def _constant(self, node: Node, variable: Node) -> str:
+    def _constant(self, node: Node, variable: Node, value: AgentValue, symbol: str) -> str:
         """A constant; texts are not among them, as ``==`` compares objects."""
         sign = ""
         if node.type == "unary_expression" and self._source(field(node, "operator")) == "-":
             sign, node = "-", _inside(field(node, "operand"))
+        if value.signature and not _is_comparable(value.signature, node.type, symbol):
+            raise _Undecided
         source = self._source(node)
         try:
             if node.type.endswith("integer_literal"):
@@ -193,16 +252,32 @@ class _Translator:
             if node.type.endswith("floating_point_literal"):
                 letter, number = literals.fraction(source)
                 if letter == "D" and single(number) != number:
+                    if value.signature in ("F", "Ljava/lang/Float;"):
+                        raise _Undecided
                     self.inexact.add(self._source(variable))
                 return f"{sign}{number!r}"
             if not sign and node.type == "character_literal":
                 return str(literals.character(source[1:-1]))
         except ValueError:
             raise _Undecided from None
-        words = {"true": "True", "false": "False", "null_literal": "None"}
-        if sign or node.type not in words:
+        if sign or node.type not in _WORDS:
             raise _Undecided
-        return words[node.type]
+        return _WORDS[node.type]
+
+
+def _is_value(node: Node) -> bool:
+    """Whether it may be what the agent reads, rather than a constant."""
+    return node.type in ("identifier", "field_access", "method_invocation")
+
+
+def _is_comparable(signature: str, literal: str, symbol: str) -> bool:
+    """Whether Java and the agent compare a type with a kind of literal, and in the same way."""
+    match literal:
+        case "true" | "false":
+            return signature in _TRUTHS and symbol in _EQUALITY
+        case "null_literal":
+            return len(signature) > 1 and symbol in _EQUALITY
+    return signature in _NUMBERS
 
 
 __all__ = ["JavaCondition", "condition"]

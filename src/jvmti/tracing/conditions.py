@@ -64,8 +64,10 @@ def compiled(text: str, words: Mapping[str, Operand] = CALLS) -> Condition:
 
     Names are those of parameters, ``arg0``, ``this``, ``value`` (what is returned), ``exception``,
     ``thread``, ``caller`` and ``took`` (seconds); fields of objects follow a dot, to any depth.
-    ``len(x)`` is the length of an array or a string, ``type(x)`` the class of an object. Both sides
-    may not be values. ``in`` takes a pattern for a text, or a tuple of constants.
+    ``x["com.acme.Base"].total`` is the field that this class declares, where a subclass has one of
+    the same name. ``len(x)`` is the length of an array or a string, ``type(x)`` the class of an
+    object. Both sides may not be values. ``in`` takes a pattern for a text, or a tuple of
+    constants.
 
     Args:
         text: the condition.
@@ -263,8 +265,11 @@ def value_of(
             case _:
                 raise refused(tree, "methods cannot be called; there are len(x) and type(x)")
     while isinstance(tree, ast.Attribute):
-        path.insert(0, tree.attr)
+        name = tree.attr
         tree = tree.value
+        if isinstance(tree, ast.Subscript):
+            name, tree = _field_of(tree, name, refused), tree.value
+        path.insert(0, name)
     if not isinstance(tree, ast.Name):
         raise refused(tree, "neither a value nor a constant")
     name = tree.id
@@ -279,6 +284,14 @@ def value_of(
     else:
         operand = Operand(Kind.NAMED, "X", text=name)
     return operand, ".".join(path) or None
+
+
+def _field_of(tree: ast.Subscript, name: str, refused: Callable[[ast.AST, str], BadProbe]) -> str:
+    """The name of a field in a path that says which class declares it."""
+    owner = tree.slice
+    if not isinstance(owner, ast.Constant) or not isinstance(owner.value, str):
+        raise refused(tree, 'in brackets is the class that declares the field: x["com.acme.Base"]')
+    return f"{name}@{owner.value.replace('.', '/')}"
 
 
 def over_steps(seconds: float) -> list[Step]:

@@ -111,9 +111,9 @@ class Place(NamedTuple):
     def of(text: str) -> Place:
         """The place behind a text.
 
-        ``com.acme.Order:42``, ``com.acme.Order.add:42``, ``com.acme.Order.add@7`` or
-        ``com.acme.Order.add``; or a kind of place and what `Probe.parse` has behind it, such as
-        ``write com.acme.Order.total in com.acme.*.*``.
+        ``com.acme.Order:42``, ``com.acme.Order|com.acme.Order$*:42``, ``com.acme.Order.add:42``,
+        ``com.acme.Order.add@7`` or ``com.acme.Order.add``; or a kind of place and what
+        `Probe.parse` has behind it, such as ``write com.acme.Order.total in com.acme.*.*``.
 
         Raises:
             BadProbe: it is none.
@@ -129,6 +129,11 @@ class Place(NamedTuple):
                 f"CLASS.METHOD, such as com.acme.Order:42; or a kind of place ({kinds}), such as "
                 "'write com.acme.Order.total'"
             )
+        if "|" in match["name"]:
+            if match["mark"] != ":":
+                raise BadProbe(f"{text!r}: of several classes there is only CLASS|CLASS:LINE")
+            several = match["name"].replace("|", "\n")
+            return Place(Where.LINE, int(match["number"]), ((several, None),), {})
         classes, _, method = match["name"].rpartition(".")
         both = ((classes, method),) if classes else ()
         if match["mark"] == ":":

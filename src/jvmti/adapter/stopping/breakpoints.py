@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
@@ -17,8 +17,8 @@ from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
 from jvmti.debug.breakpoints import Breakpoint
-from jvmti.debug.conditions import ConditionError
 from jvmti.debug.stop_probes import exactly
+from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
 from jvmti.sources.disassembly import Disassembly
 from jvmti.text.printable import printable
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from jvmti.adapter.code.source_places import Shown, SourcePlaces
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
+    from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoint
     from jvmti.debug.stops import Stop, StopRequest
-    from jvmti.model.classes.java_class import Class
+    from jvmti.env.structures import LineNumberEntry
+    from jvmti.model.classes.java_class import Class, Method
 
 log = logging.getLogger("jvmti")
 
@@ -40,7 +42,7 @@ class ClientBreakpoint:
 
     Attributes:
         number: its number.
-        request: what stops threads; ``None`` if there is nothing, and why.
+        request: what stops threads, or records a text; ``None`` if there is nothing, and why.
         message: why it does not stop threads, or not yet.
         line: the line where it is, as class files count.
         source: the source that it is in, for the client.
@@ -48,7 +50,7 @@ class ClientBreakpoint:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.request: StopRequest | None = None
+        self.request: StopRequest | RecordedLogpoint | None = None
         self.message: str | None = None
         self.line: int | None = None
         self.source: dict[str, Any] | None = None
@@ -220,72 +222,76 @@ class BreakpointRequests:
         def create(one: ClientBreakpoint) -> None:
             one.line, one.source = line, body
             functions = self.functions(one, rule, "breakpoint")
-            text = functions.agent_condition
-            if text is not None:
-                try:
-                    self._place_line(one, patterns, line, functions, text)
-                except ConditionError:
-                    text = None
-            if text is None:
-                self._place_line(one, patterns, line, functions, functions.when)
+            if self._record(one, patterns, line, functions):
+                return
+
+            def placed(request: Breakpoint) -> None:
+                self._placed(one, request)
+                if one.request is request and self._record(one, patterns, line, functions):
+                    request.cancel()
+
+            one.request = request = self._session.vm.breakpoint(
+                patterns,
+                line=line,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+                placed=placed,
+            )
+            self._note(one, request)
+            if not one.is_verified:
+                one.message = self._why_not(self._lines(patterns), line)
 
         return create
 
-    def _place_line(
-        self,
-        one: ClientBreakpoint,
-        patterns: Sequence[str],
-        line: int,
-        functions: RuleFunctions,
-        when: str | Callable[[Stop], object] | None,
-    ) -> None:
-        """Set a breakpoint by line, whose condition the agent decides if it is a text."""
+    def _record(
+        self, one: ClientBreakpoint, patterns: Sequence[str], line: int, functions: RuleFunctions
+    ) -> bool:
+        """Let the agent record the text of a logpoint; whether it can."""
+        vm = self._session.vm
+        # Where the VM has breakpoints, other probes in a class would take them from calls that run.
+        if not functions.is_logpoint or not vm.breakpoints.is_emulated(Event.BREAKPOINT):
+            return False
+        places: dict[Method, int] = {}
+        for method, entry in self._code(patterns):
+            if entry.line_number == line:
+                at = int(entry.start_location)
+                places[method] = min(places.get(method, at), at)
+        rule = functions.recorded_at(vm, list(places.items()))
+        if rule is None:
+            return False
+        place = f"{'|'.join(patterns)}:{line}"
+        try:
+            made = self._session.logpoints.open(
+                vm,
+                place,
+                rule.text,
+                self._session.to_client(line),
+                when=rule.when,
+                every=rule.every,
+            )
+        except (Error, LookupError) as error:
+            log.debug("the agent does not record %s: %s", place, error)
+            return False
+        one.request = made
+        self._note(one, made)
+        return True
 
-        def placed(request: Breakpoint) -> None:
-            if one.request is not request and one.request is not None:
-                return  # another has taken its place
-            was = one.is_verified
-            self._note(one, request)
-            if isinstance(when, str) and not one.is_verified and line in self._lines(patterns):
-                # The class has the line, and the agent cannot decide the condition there.
-                request.cancel()
-                self._place_line(one, patterns, line, functions, functions.when)
-            if one.is_verified != was:
-                self._session.conversation.event(
-                    "breakpoint", reason="changed", breakpoint=self.shown(one)
-                )
-
-        one.request = request = self._session.vm.breakpoint(
-            patterns,
-            line=line,
-            when=when,
-            hits=functions.hits.counted,
-            do=functions.do,
-            placed=placed,
-        )
-        self._note(one, request)
-        if one.is_verified:
+    def _code(self, patterns: Sequence[str]) -> Iterator[tuple[Method, LineNumberEntry]]:
+        """The lines of the methods of the loaded classes of a source."""
+        vm = self._session.vm
+        if vm.held:
             return
-        lines = self._lines(patterns)
-        if isinstance(when, str) and line in lines:
-            request.cancel()
-            self._place_line(one, patterns, line, functions, functions.when)
-            return
-        one.message = self._why_not(lines, line)
+        for cls in vm.classes("\n".join(patterns)):
+            try:
+                if not cls.is_array:
+                    yield from ((method, entry) for method in cls.methods for entry in method.lines)
+            except Error as error:
+                log.debug("the lines of %s are unknown: %s", cls.name, error)
 
     def _lines(self, patterns: Sequence[str]) -> set[int]:
         """The lines with code of the loaded classes of a source."""
-        vm = self._session.vm
-        if vm.held:
-            return set()
-        classes = [one for one in vm.classes("\n".join(patterns)) if not one.is_array]
-        lines: set[int] = set()
-        for cls in classes:
-            try:
-                lines.update(e.line_number for method in cls.methods for e in method.lines)
-            except Error as error:
-                log.debug("the lines of %s are unknown: %s", cls.name, error)
-        return lines
+        return {entry.line_number for _, entry in self._code(patterns)}
 
     def _why_not(self, lines: set[int], line: int) -> str:
         if not lines:
@@ -297,7 +303,7 @@ class BreakpointRequests:
             f"with code: {numbers}"
         )
 
-    def _note(self, one: ClientBreakpoint, request: Breakpoint) -> bool:
+    def _note(self, one: ClientBreakpoint, request: Breakpoint | RecordedLogpoint) -> bool:
         """Note where a breakpoint is now; return whether that is news."""
         was = one.is_verified
         one.is_verified = bool(request.places)

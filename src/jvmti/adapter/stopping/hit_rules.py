@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.showing.shown_values import text_of
-from jvmti.expressions import condition
+from jvmti.adapter.stopping.recorded_logpoints import RecordedText, recorded_text
+from jvmti.expressions import JavaCondition
 from jvmti.expressions.evaluation import PYTHON
 from jvmti.interface.errors import Error, StopOver
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.debug.stops import Stop
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.vm import VM
 
 _HITS = re.compile(r"\s*(==?|>=?|%|every|after)?\s*([0-9]{1,18})\s*\Z")
 _BRACES = re.compile(r"\{([^{}]*)\}")
@@ -73,6 +76,34 @@ class Hits(NamedTuple):
         return Hits(f"after {number - 1}" if number > 1 else None, True)
 
 
+class RecordedRule(NamedTuple):
+    """A rule as the agent records it."""
+
+    text: RecordedText
+    """The text."""
+    when: str | None
+    """The condition in the agent's words; ``None`` for none."""
+    every: int
+    """Only each n-th hit is recorded."""
+
+
+class RuleCondition(JavaCondition):
+    """A condition in Java, whose failures the user gets to know.
+
+    Args:
+        text: the condition.
+        holds: evaluates all of it, where a thread has stopped.
+    """
+
+    def __init__(self, text: str, holds: Callable[[Stop], bool]) -> None:
+        super().__init__(text)
+        self._holds = holds
+
+    def __call__(self, stop: Stop) -> bool:
+        """See `JavaCondition`."""
+        return self._holds(stop)
+
+
 class RuleFunctions:
     """The functions that `jvmti.debug` calls for a breakpoint with a rule.
 
@@ -99,23 +130,49 @@ class RuleFunctions:
         self._is_done = False
 
     @property
-    def when(self) -> Callable[[Stop], object] | None:
-        """The condition; ``None`` if there is none."""
-        return self._holds if self._rule.condition else None
+    def is_logpoint(self) -> bool:
+        """Whether it logs a text instead of stopping threads."""
+        return bool(self._rule.message)
 
     @property
-    def agent_condition(self) -> str | None:
-        """The condition in the agent's language; ``None`` if it cannot decide all of it.
+    def when(self) -> Callable[[Stop], object] | None:
+        """The condition, which the agent decides as far as it can; ``None`` if there is none.
 
         Raises:
             ExpressionError: it is not an expression of Java.
             ImportError: ``tree-sitter`` is not installed.
         """
         text = self._rule.condition
-        if not text or text.startswith(PYTHON):
+        if not text:
             return None
-        java = condition(text)
-        return None if java.remaining is not None or java.not_for_float else java.in_agent
+        return self._holds if text.startswith(PYTHON) else RuleCondition(text, self._holds)
+
+    def recorded_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> RecordedRule | None:
+        """The rule as the agent can record it, without a stop; ``None`` if it cannot.
+
+        Args:
+            vm: the VM.
+            places: methods and bytecode indices in loaded classes.
+        """
+        every = 1 if self.hits.counted is None else self.hits.counted
+        if not self._rule.message or not places or self.hits.once or not isinstance(every, int):
+            return None
+        when = None
+        if self._rule.condition:
+            condition = self.when
+            if not isinstance(condition, JavaCondition):
+                return None
+            when, rest = condition.decided_at(vm, places)
+            if when is None or rest is not None:
+                return None
+        text = recorded_text(self._parts(), vm, places)
+        return None if text is None else RecordedRule(text, when, every)
+
+    def _parts(self) -> list[tuple[str, str | None]]:
+        """The text to log: literal text, and the expression in braces behind it."""
+        *pairs, last = _BRACES.split(self._rule.message)
+        found: list[tuple[str, str | None]] = list(zip(pairs[::2], pairs[1::2], strict=True))
+        return [*found, (last, None)]
 
     def _holds(self, stop: Stop) -> bool:
         try:
@@ -152,14 +209,17 @@ class RuleFunctions:
     def _text(self, stop: Stop) -> str:
         frame = stop.frame
 
-        def value(found: re.Match[str]) -> str:
+        def value(expression: str) -> str:
             try:
-                value: Any = self._evaluation.in_frame(frame, found[1])
+                value: Any = self._evaluation.in_frame(frame, expression)
             except (Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
                 return f"<{explained(error)}>"
             return value if isinstance(value, str) else text_of(value)
 
-        return _BRACES.sub(value, self._rule.message)
+        return "".join(
+            literal + ("" if expression is None else value(expression))
+            for literal, expression in self._parts()
+        )
 
 
-__all__ = ["Hits", "Rule", "RuleFunctions"]
+__all__ = ["Hits", "RecordedRule", "Rule", "RuleCondition", "RuleFunctions"]

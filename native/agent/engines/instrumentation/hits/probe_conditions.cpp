@@ -39,12 +39,24 @@ bool is_same(JNIEnv* jni, jstring text, classfile::Text wanted) {
   return std::memcmp(buffer, wanted.data, wanted.size) == 0;
 }
 
+bool is_named(jvmtiEnv* env, jclass klass, classfile::Text wanted) {
+  Deallocated<char> signature(env);
+  if (env->GetClassSignature(klass, signature.out(), nullptr) != JVMTI_ERROR_NONE) return false;
+  size_t length = std::strlen(signature);
+  return length == wanted.size + 2 && std::memcmp(signature + 1, wanted.data, wanted.size) == 0;
+}
+
 }  // namespace
 
-// Looks in the class and in those that it extends.
+// Looks in the class and in those that it extends; of NAME@CLASS in that one alone.
 ProbeSet::KnownField ProbeSet::find_field(JNIEnv* jni, jclass klass, classfile::Text name) {
   LocalRef<jclass> at(jni, jni->NewLocalRef(klass));
-  while (at != nullptr) {
+  uint32_t size = 0;
+  while (size < name.size && name.data[size] != '@') ++size;
+  classfile::Text owner = name.from(size + 1);
+  name = classfile::Text(name.data, size);
+  for (; at != nullptr; at.reset(jni->GetSuperclass(at))) {
+    if (owner.size != 0 && !is_named(env_, at, owner)) continue;
     Deallocated<jfieldID> fields(env_);
     jint count = 0;
     if (env_->GetClassFields(at, &count, fields.out()) != JVMTI_ERROR_NONE) break;
@@ -62,7 +74,6 @@ ProbeSet::KnownField ProbeSet::find_field(JNIEnv* jni, jclass klass, classfile::
         return {fields[i], signature[0] == '[' ? 'L' : signature[0]};
       }
     }
-    at.reset(jni->GetSuperclass(at));
   }
   return {nullptr, 0};
 }

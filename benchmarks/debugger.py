@@ -1,0 +1,329 @@
+"""Measures the debugger that editors speak to, beside a debugger by JDI.
+
+    python benchmarks/debugger.py [--jvm 17,25] [--quick]
+
+Both debug the same program while it runs, one after the other, and the table has the ratios. JDI's
+has been started with the JDK's debugging agent, ours with nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+
+from run import compile_program, machine, ratio_of, time_of  # noqa: E402
+
+import jvms  # noqa: E402
+from adapter.client import Client  # noqa: E402
+
+Figures = dict[str, float]
+SOURCE = HERE / "DebuggedWork.java"
+LINE = next(
+    number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if "// ADD" in text
+)
+CONDITION = "this.total > 100000 && n == 3"
+MESSAGE = "n={n} total={this.total}"
+AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
+_BURSTS, _BURST = 3, 5000
+"""Hits that are logged, all of which the editor shows."""
+
+
+class Program:
+    """A program that is spoken to line by line.
+
+    Args:
+        command: what starts it.
+        errors: where its standard error goes to.
+    """
+
+    def __init__(self, *command: Any, errors: int | None = None) -> None:
+        self.process = subprocess.Popen(
+            [str(word) for word in command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        self.said: list[str] = []
+        while (line := self._line()) != "ready\n":
+            self.said.append(line)
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, "the program has ended"
+        return line
+
+    def ask(self, what: str) -> int:
+        """The number that it answers."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{what}\n")
+        self.process.stdin.flush()
+        while not (line := self._line()).strip().isdigit():
+            pass  # what the VM says of agents
+        return int(line)
+
+    def close(self) -> None:
+        """End it."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextmanager
+def program(jvm: jvms.Jvm, classes: Path, *options: str) -> Iterator[Program]:
+    """The program that is debugged."""
+    command = [jvm.java, *jvm.args, *options, "-cp", classes, "DebuggedWork"]
+    made = Program(*command, errors=subprocess.DEVNULL)
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+class Turns:
+    """How often the program computes in a second, with a debugger and without, in turns."""
+
+    def __init__(self, target: Program, rounds: int) -> None:
+        self._target = target
+        self._rounds = rounds
+
+    def lost(self, attach: Any, detach: Any) -> float:
+        """The part that is lost, in percent."""
+        ratios = []
+        self._target.ask("work 300")
+        for _ in range(self._rounds):
+            before = self._target.ask("work 300")
+            attach()
+            self._target.ask("work 300")  # what attaching itself costs is another measure
+            during = self._target.ask("work 300")
+            detach()
+            after = self._target.ask("work 300")
+            ratios.append(during / ((before + after) / 2))
+        return (1 - median(ratios)) * 100
+
+
+# ---- by JDI ------------------------------------------------------------------------------------
+
+
+def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace) -> Figures:
+    """The same by JDI."""
+    found: dict[str, list[float]] = {}
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with program(jvm, classes, AGENT.format(port)) as target:
+        client = Program(jdk / "bin" / "java", "-cp", classes, "JdiDebugger", port, LINE)
+        try:
+            for _ in range(chosen.rounds):
+                target.ask("beat 1")
+                _add(found, "first stop", client.ask("first stop"))
+                _add(found, "look", client.ask("look"))
+                _add(found, "step", client.ask("step"))
+                _add(found, "step", client.ask("step"))
+                client.ask("go on")
+                target.ask("beat 0")
+                client.ask("detach")
+            client.ask("attach")
+            for what in ("condition", "log"):
+                client.ask(what)
+                target.ask("run 300")
+                found[what] = [target.ask(f"run {chosen.hits // 50}")]
+            client.ask("detach")
+            turns = Turns(target, chosen.rounds)
+            lost = turns.lost(lambda: client.ask("attach"), lambda: client.ask("detach"))
+            target.ask(f"threads {chosen.threads}")
+            client.ask("attach")
+            for _ in range(3):
+                _add(found, "threads", client.ask("threads"))
+        finally:
+            client.close()
+    return {**{name: min(times) for name, times in found.items()}, "lost": lost}
+
+
+def _add(found: dict[str, list[float]], name: str, nanoseconds: float) -> None:
+    found.setdefault(name, []).append(nanoseconds)
+
+
+# ---- by the adapter ----------------------------------------------------------------------------
+
+
+class Editor:
+    """An editor's side of a session."""
+
+    def __init__(self) -> None:
+        self.client = Client(validates=False)
+        self.client.initialize()
+
+    def attach(self, pid: int, *breakpoints: dict[str, Any]) -> None:
+        """Attach to a program, with breakpoints."""
+        self.client.ask("attach", pid=pid, sourcePaths=[str(HERE)])
+        self.client.event("initialized")
+        self.set(*breakpoints)
+        self.client.ask("configurationDone")
+
+    def set(self, *breakpoints: dict[str, Any]) -> None:
+        """Set the breakpoints."""
+        found = self.client.breakpoints(*breakpoints, path=SOURCE)
+        assert all(one["verified"] for one in found), found
+
+    def look(self, thread: int) -> int:
+        """What an editor asks for when a thread has stopped: its stack, variables, and fields."""
+        frames = self.client.frames(thread, startFrame=0, levels=20)
+        scope = self.client.scope(frames[0]["id"])
+        variables = self.client.variables(scope)
+        fields = self.client.variables(variables["this"]["variablesReference"])
+        assert "total" in fields
+        return len(frames)
+
+    def close(self) -> None:
+        """End the session."""
+        self.client.disconnect()
+
+
+def _timed(action: Any) -> tuple[float, Any]:
+    began = time.perf_counter_ns()
+    result = action()
+    return time.perf_counter_ns() - began, result
+
+
+def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
+    """The measures of this package."""
+    found: dict[str, list[float]] = {}
+    with program(jvm, classes) as target:
+        pid = target.process.pid
+        for _ in range(chosen.rounds):
+            target.ask("beat 1")
+            editor = Editor()
+            began = time.perf_counter_ns()
+            editor.attach(pid, {"line": LINE})
+            thread = editor.client.stopped("breakpoint")
+            _add(found, "first stop", time.perf_counter_ns() - began)
+            _add(found, "look", _timed(partial(editor.look, thread))[0])
+            for _ in range(2):
+                _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
+            editor.set()
+            editor.client.ask("continue", threadId=thread)
+            target.ask("beat 0")
+            editor.close()
+        editor = Editor()
+        editor.attach(pid, {"line": LINE, "condition": CONDITION})
+        target.ask(f"run {chosen.hits}")
+        found["condition"] = [target.ask(f"run {chosen.hits}")]
+        editor.set({"line": LINE, "logMessage": MESSAGE})
+        for _ in range(_BURSTS):
+            _add(found, "log", target.ask(f"run {_BURST}"))
+            time.sleep(1)
+        said = editor.client.output("stdout")
+        assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURSTS * _BURST
+        editor.close()
+        turns = Turns(target, chosen.rounds)
+        sessions: list[Editor] = []
+
+        def attach() -> None:
+            sessions.append(Editor())
+            sessions[-1].attach(pid, {"line": LINE})
+
+        lost = turns.lost(attach, lambda: sessions.pop().close())
+        target.ask(f"threads {chosen.threads}")
+        editor = Editor()
+        editor.attach(pid)
+        for _ in range(3):
+            taken, body = _timed(lambda: editor.client.ask("threads"))
+            assert len(body["threads"]) >= chosen.threads, len(body["threads"])
+            _add(found, "threads", taken)
+        editor.close()
+    return {**{name: min(times) for name, times in found.items()}, "lost": lost}
+
+
+# ---- the table ---------------------------------------------------------------------------------
+
+_MEASURES = [
+    ("first stop", "attach to the first stop", 2),
+    ("look", "stop to stack, variables and fields in the client", 2),
+    ("step", "a step over a line", 2),
+    ("condition", f"a hit whose condition is false: `{CONDITION}`", 50),
+    ("log", f"a hit that is logged: `{MESSAGE}`", 50),
+    ("threads", "all threads with their names", 2),
+]
+
+
+def rows(us: Figures, jdi: Figures) -> list[Sequence[str]]:
+    """The lines of the table."""
+    found: list[Sequence[str]] = []
+    for name, title, factor in _MEASURES:
+        met = "met" if us[name] * factor <= jdi[name] else "**missed**"
+        found.append(
+            (
+                title,
+                f"{ratio_of(jdi[name], us[name])} × JDI",
+                time_of(us[name]),
+                time_of(jdi[name]),
+                f"≤ 1/{factor} of JDI: {met}",
+            )
+        )
+    found.append(
+        (
+            "what the program loses while nothing is stopped",
+            "–",
+            f"{us['lost']:.1f} %",
+            f"{jdi['lost']:.1f} %",
+            f"≤ 1 %: {'met' if us['lost'] <= 1 else '**missed**'}",
+        )
+    )
+    return found
+
+
+def table(measured: list[Sequence[str]]) -> str:
+    """The table as Markdown."""
+    head = ("measure", "faster than", "jvmti", "JDI", "limit")
+    lines = [head, ("---",) * len(head), *measured]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> int:
+    """Measure, and print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    parser.add_argument("--jvm", default="17,25")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, rougher figures")
+    chosen = parser.parse_args()
+    chosen.rounds = 3 if chosen.quick else 7
+    chosen.hits, chosen.threads = 100_000, 2_000 if chosen.quick else 10_000
+    jdk = jvms.distribution_jdk()
+    if jdk is None:
+        raise SystemExit("there is no JDK with javac and JDI; `make java` installs one")
+    missed = False
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        for source in ("DebuggedWork", "JdiDebugger"):
+            compile_program(jdk, source, directory)
+        for version in chosen.jvm.split(","):
+            jvm = jvms.named(version)
+            debugged = jvm
+            if not list(jvm.home.glob("lib/libjdwp.so")) and jvms.feature_of(jdk) == jvm.feature:
+                debugged = jvms.Jvm(version, jdk)
+            jdi = with_jdi(debugged, jdk, directory, chosen)
+            us = ours(jvm, directory, chosen)
+            found = table(rows(us, jdi))
+            missed |= "missed" in found
+            print(f"JDK {version}, {chosen.threads:,} threads\n")
+            print(f"{found}\n", flush=True)
+    print(machine(), os.cpu_count(), "processors")
+    return int(missed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

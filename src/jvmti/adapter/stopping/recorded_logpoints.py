@@ -1,0 +1,229 @@
+"""Logpoints whose texts the agent records, so that no thread waits; the client gets to see them.
+
+They take the place of stops in a JVM that was attached to, where all values in a text are variables
+or fields that have a number or a text.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jvmti.adapter.showing.shown_values import text_of
+from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
+from jvmti.expressions.errors import ExpressionError
+from jvmti.expressions.parsing import parsed
+from jvmti.interface.errors import Error
+from jvmti.text.quantities import quantity
+
+if TYPE_CHECKING:
+    from jvmti.adapter.protocol.conversation import Conversation
+    from jvmti.model.classes.java_class import Method
+    from jvmti.model.vm import VM
+    from jvmti.tracing.logpoint import Hit, Logpoint
+
+log = logging.getLogger("jvmti")
+
+_TICK = 0.02
+"""Seconds between two looks for records."""
+_LIMIT = 20_000
+"""Records a second of a logpoint; more than an editor shows."""
+_TEXT, _TEXTS = 256, 2048
+"""Bytes of a text, and of all texts of a record."""
+_LINES = 500
+"""Lines in a message to the client at most."""
+_BOXES = ("Boolean", "Byte", "Short", "Character", "Integer", "Long", "Float", "Double")
+_RECORDED = {*"ZBSCIJFD", STRING, *(f"Ljava/lang/{name};" for name in _BOXES)}
+
+
+class RecordedText(NamedTuple):
+    """A text to log, as the agent records its values."""
+
+    template: str
+    """As `jvmti.VM.logpoint` takes it: only the values."""
+    size: int
+    """Bytes that a text among the values may have."""
+    parts: tuple[tuple[str, int | None], ...]
+    """Literal text, and the position of the value behind it."""
+
+    def filled(self, hit: Hit) -> str:
+        """The text of a hit."""
+        values = list(hit.values.values())
+        found = []
+        for literal, place in self.parts:
+            found.append(literal)
+            if place is not None:
+                value = values[place]
+                found.append(value if isinstance(value, str) else text_of(value))
+        return "".join(found)
+
+
+def recorded_text(
+    parts: Sequence[tuple[str, str | None]], vm: VM, places: Sequence[tuple[Method, int]]
+) -> RecordedText | None:
+    """A text whose values the agent records at places; ``None`` if it cannot.
+
+    Args:
+        parts: literal text, and the expression behind it.
+        vm: the VM.
+        places: methods and bytecode indices.
+    """
+    values: list[AgentValue] = []
+    found: list[tuple[str, int | None]] = []
+    for literal, expression in parts:
+        value = None if expression is None else _value_at(expression, vm, places)
+        if expression is not None and value is None:
+            return None
+        if value is not None and value not in values:
+            values.append(value)
+        found.append((literal, None if value is None else values.index(value)))
+    # Small records, of which more fit.
+    has_texts = any(value.signature == STRING for value in values)
+    size = min(_TEXT, _TEXTS // len(values)) if has_texts else 0
+    return RecordedText("".join(f"{{{value.text}}}" for value in values), size, tuple(found))
+
+
+def _value_at(text: str, vm: VM, places: Sequence[tuple[Method, int]]) -> AgentValue | None:
+    """The value that the agent reads at places; ``None`` if it differs, or cannot be read."""
+    try:
+        expression = parsed(text)
+        values = {CodePlace(vm, *one).value(expression, expression.root) for one in places}
+    except (NotReadable, ExpressionError):
+        return None
+    value = values.pop()
+    return value if not values and value.signature in _RECORDED else None
+
+
+class RecordedLogpoint:
+    """A logpoint of the client that the agent records.
+
+    Args:
+        source: the probes.
+        text: the text.
+        line: its line, for the client.
+        owner: those that are read.
+    """
+
+    def __init__(
+        self, source: Logpoint, text: RecordedText, line: int, owner: RecordedLogpoints
+    ) -> None:
+        self._source = source
+        self._text = text
+        self._owner = owner
+        self._reported = 0
+        self.line = line
+        self.running = source.running
+        self.places = source.places
+
+    @property
+    def lost(self) -> Sequence[tuple[Any, int, str]]:
+        """Places that it had; a logpoint has none of these."""
+        return ()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it records."""
+        return not self._source.ended
+
+    def cancel(self) -> None:
+        """End it."""
+        self._owner.remove(self)
+        self._source.close()
+
+    def lines(self) -> Iterator[str]:
+        """The texts recorded since the last call, and how many were not."""
+        for hit in self._source.read():
+            yield self._text.filled(hit)
+        dropped = self._source.dropped
+        if dropped > self._reported:
+            yield f"({quantity(dropped - self._reported, 'hit')} came too fast to be shown)"
+            self._reported = dropped
+
+
+class RecordedLogpoints:
+    """The logpoints of a session that the agent records.
+
+    Args:
+        conversation: with the client, which gets to know what they say.
+    """
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._active: list[RecordedLogpoint] = []
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def open(
+        self,
+        vm: VM,
+        place: str,
+        text: RecordedText,
+        line: int,
+        *,
+        when: str | None,
+        every: int,
+    ) -> RecordedLogpoint:
+        """Record a text at a place.
+
+        Args:
+            vm: the VM.
+            place: as `jvmti.VM.logpoint` takes it.
+            text: the text.
+            line: the line of the place, for the client.
+            when: a condition in the agent's words.
+            every: only each n-th hit.
+
+        Raises:
+            BadProbe: the agent does not take the text, or the condition.
+            LookupError: there is no such place, or no such value there.
+        """
+        source = vm.logpoint(
+            place,
+            text.template,
+            when=when,
+            every=every,
+            limit=_LIMIT,
+            text_size=text.size,
+        )
+        made = RecordedLogpoint(source, text, line, self)
+        with self._lock:
+            self._active.append(made)
+            if self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._serve, name="jvmti logpoints", daemon=True
+                )
+                self._thread.start()
+        return made
+
+    def remove(self, one: RecordedLogpoint) -> None:
+        """Pass on the last of one's texts, and read it no more."""
+        with self._lock:
+            if one in self._active:
+                self._pass_on(one)
+                self._active.remove(one)
+
+    def flush(self) -> None:
+        """Pass on the records so far."""
+        with self._lock:
+            for one in self._active:
+                self._pass_on(one)
+
+    def _serve(self) -> None:
+        while not self._conversation.is_over.wait(_TICK):
+            self.flush()
+
+    def _pass_on(self, one: RecordedLogpoint) -> None:
+        try:
+            lines = list(one.lines())
+        except Error as error:
+            log.debug("the records of a logpoint are lost: %s", error)
+            self._active = [other for other in self._active if other is not one]
+            return
+        for at in range(0, len(lines), _LINES):
+            text = "".join(f"{line}\n" for line in lines[at : at + _LINES])
+            self._conversation.event("output", category="stdout", output=text, line=one.line)
+
+
+__all__ = ["RecordedLogpoint", "RecordedLogpoints", "RecordedText", "recorded_text"]
