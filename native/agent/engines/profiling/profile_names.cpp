@@ -7,6 +7,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/vm_memory.h"
+#include "agent/engines/profiling/living_classes.h"
 #include "base/hashes.h"
 #include "base/intern_table.h"
 
@@ -292,6 +293,7 @@ bool ProfileNames::name_method(jvmtiEnv* env, JNIEnv* jni, jmethodID id, Method*
   // While there is a reference to its class it is not unloaded.
   LocalRef<jclass> klass(jni);
   if (env->GetMethodDeclaringClass(id, klass.out()) != JVMTI_ERROR_NONE) return false;
+  if (!is_living(jni, klass)) return false;
   Deallocated<char> type(env);
   Deallocated<char> name(env);
   Deallocated<char> descriptor(env);
