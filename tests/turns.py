@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 ON_EVERY_JVM = ("conformance", "events")
-"""The tests of what the VM does: each JVM has to show all of it."""
+"""The tests of what the VM does: each JVM has to show all of it, but for `ON_TWO`."""
 
 IN_TURN = ("robustness", "test_java_programs.py")
 """The tests that run on the newest JVM and on one of the others, the interpreter-only VM among
 them, which differs in what it offers and survives."""
 
 
-ON_TWO = ("emulation", "heap/live", "instrumentation", "model", "target")
+ON_TWO = ("emulation", "events/streams", "heap/live", "instrumentation", "model", "target")
 """The tests of what rests on the VM everywhere, though in the same way for all who use it."""
 
 
@@ -101,7 +101,7 @@ class Choice:
             return True
         if function.get_closest_marker("oldest_and_newest"):
             return False
-        if is_below(function, (*ON_EVERY_JVM, *IN_TURN)):
+        if is_below(function, (*ON_EVERY_JVM, *IN_TURN)) and not is_below(function, ON_TWO):
             return True
         return self._every and jvm.name != "zero"
 

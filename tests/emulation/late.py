@@ -63,6 +63,17 @@ def differing(
     """
     undeclared = set(functions) - differences()
     assert not undeclared, f"docs/emulation.md does not say that {undeclared} differ"
+    reason = f"emulated, {', '.join(functions)} differ: see docs/emulation.md"
+    return marked(test, pytest.mark.xfail(strict=True, raises=raises, reason=reason))
+
+
+def taking_turns(test: Callable[..., Any]) -> Callable[..., Any]:
+    """The same test, but on one JVM: it waits for the VM to put probes into all of its classes."""
+    return marked(test, pytest.mark.oldest_and_newest)
+
+
+def marked(test: Callable[..., Any], mark: pytest.MarkDecorator) -> Callable[..., Any]:
+    """A copy of a test with one more mark, which the test itself does not get."""
     assert isinstance(test, types.FunctionType)
     copy = types.FunctionType(
         test.__code__, test.__globals__, test.__name__, test.__defaults__, test.__closure__
@@ -70,10 +81,6 @@ def differing(
     copy.__dict__.update(test.__dict__)
     copy.__annotations__ = test.__annotations__
     copy.__doc__ = test.__doc__
-    reason = f"emulated, {', '.join(functions)} differ: see docs/emulation.md"
     marks: Any = copy
-    marks.pytestmark = [
-        *getattr(test, "pytestmark", []),
-        pytest.mark.xfail(strict=True, raises=raises, reason=reason).mark,
-    ]
+    marks.pytestmark = [*getattr(test, "pytestmark", []), mark.mark]
     return copy

@@ -76,6 +76,7 @@ def sequence(vm: jvmti.VM, ask: Callable[[str], str]) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.oldest_and_newest
 def test_events_are_those_of_the_vm(
     jvm: jvms.Jvm, java_program: programs.JavaPrograms, program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
