@@ -158,6 +158,29 @@ In<List<kinds::Field>>::In(Call& call, int parameter) {
   }
 }
 
+In<List<kinds::Method>>::In(Call& call, int parameter) {
+  Reader& reader = call.reader(parameter);
+  uint32_t count = 0;
+  if (!reader.count(&count, sizeof(uint64_t))) return;
+  Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
+  if (!items_.allocate(count)) {
+    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
+    return;
+  }
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t handle = items.number<uint64_t>();
+    MethodRecord* record = call.session.methods.find(handle);
+    if (record == nullptr) {
+      call.refuse(JVMTI_ERROR_INVALID_METHODID, "item %u: method %llx was not issued here", i,
+                  static_cast<unsigned long long>(handle));
+      return;
+    }
+    if (record->obsolete) check_runs(call, record->id);
+    items_[i] = record->id;
+    count_ = static_cast<jint>(i) + 1;
+  }
+}
+
 namespace {
 
 // Modified UTF-8 has one-, two- and three-byte forms, no four-byte form and no zero byte.

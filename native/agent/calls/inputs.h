@@ -327,6 +327,18 @@ class In<List<kinds::Field>> {
 };
 
 template <>
+class In<List<kinds::Method>> {
+ public:
+  In(Call& call, int parameter);
+  jint count() const { return count_; }
+  const jmethodID* items() const { return items_.get(); }
+
+ private:
+  Array<jmethodID> items_;
+  jint count_ = 0;
+};
+
+template <>
 class In<List<Text>> {
  public:
   In(Call& call, int parameter);

@@ -204,7 +204,8 @@ class EventProbes(ProbeSet):
         """Bytecode indices as they were before a method got probes."""
         if not locations:
             return []
-        return list(self._vm._agent.locate_before_probes(self._number, method, list(locations)))
+        methods = [method] * len(locations)
+        return list(self._vm._agent.locate_before_probes(methods, list(locations)))
 
 
 __all__ = ["EventProbes", "HaltedFrame", "event_probe"]

@@ -823,15 +823,23 @@ class Operations(Calling):
         ...
 
     @operation(127)
-    def locate_before_probes(
-        self, number: Int, method: Method, locations: list[Long]
-    ) -> list[Long]:
-        """The bytecode indices that instructions had before their method got a set's probes.
+    def locate_before_probes(self, methods: list[Method], locations: list[Long]) -> list[Long]:
+        """The bytecode indices that instructions had before their methods got probes.
 
         Args:
-            number: the set.
-            method: the method.
+            methods: the method of each location.
             locations: their bytecode indices now.
+        """
+        ...
+
+    @operation(130, runs_java=True)
+    def read_class_file_before_probes(self, klass: Class) -> Bytes:
+        """The class file of a loaded class as the agent's probes found it.
+
+        A retransformation begins and is refused, so the class stays as it is.
+
+        Args:
+            klass: the class.
         """
         ...
 

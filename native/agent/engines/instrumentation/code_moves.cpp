@@ -2,8 +2,12 @@
 
 #include <pthread.h>
 
+#include "agent/core/class_changes.h"
+#include "agent/core/environments.h"
+#include "agent/core/session.h"
 #include "agent/core/vm_memory.h"
 #include "base/lock.h"
+#include "generated/overrides.h"
 
 namespace jvmti {
 
@@ -38,6 +42,16 @@ struct Book {
 Mutex mutex{Guards::kMoves};
 Book* book = nullptr;
 
+// A thread reads the class file of a class as it was before it got probes.
+struct Reading {
+  pthread_t thread{};
+  jclass klass = nullptr;
+  Vector<uint8_t> file;
+  bool is_short = false;  // of memory
+  Reading* next = nullptr;
+};
+Reading* readings = nullptr;
+
 uint64_t hash_of(uint64_t hash, const void* text, size_t size) {
   const uint8_t* bytes = static_cast<const uint8_t*>(text);
   for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
@@ -54,6 +68,14 @@ Change* change_of_thread() {
     if (pthread_equal(one->thread, pthread_self())) return one;
   }
   return nullptr;
+}
+
+// Its own, so it uses it without the lock.
+Reading* reading_of_thread() {
+  Locked locked(mutex);
+  Reading* found = readings;
+  while (found != nullptr && !pthread_equal(found->thread, pthread_self())) found = found->next;
+  return found;
 }
 
 size_t end_of_method(const MovedCode& moved, size_t begin) {
@@ -263,5 +285,123 @@ void forget_code_moves() {
   unmake(book);
   book = nullptr;
 }
+
+bool is_read_before_probes(JNIEnv* jni, jclass redefined, const uint8_t* data, jint size) {
+  Reading* found = redefined == nullptr ? nullptr : reading_of_thread();
+  if (found == nullptr || !jni->IsSameObject(found->klass, redefined)) return false;
+  if (found->file.empty() && !found->is_short) {
+    size_t length = static_cast<size_t>(size);
+    found->is_short = !found->file.reserve(length);
+    if (!found->is_short) {
+      found->file.grow(length);
+      std::memcpy(found->file.begin(), data, length);
+    }
+  }
+  return true;
+}
+
+namespace {
+
+// Too short to be a class file.
+constexpr uint8_t kNoClassFile[] = {0xCA, 0xFE, 0xBA, 0xBE};
+
+// Of the newest environment, which the VM asks last.  It refuses what it gets and leaves the class
+// alone: no code is discarded.
+void JNICALL refuse_class_file(jvmtiEnv* env, JNIEnv* jni, jclass redefined, jobject, const char*,
+                               jobject, jint size, const unsigned char* data, jint* new_size,
+                               unsigned char** new_data) {
+  if (!is_read_before_probes(jni, redefined, data, size)) return;
+  void* refused = nullptr;
+  // Allocated before: without it the class would lose its probes.
+  if (env->GetEnvironmentLocalStorage(&refused) != JVMTI_ERROR_NONE || refused == nullptr) return;
+  env->SetEnvironmentLocalStorage(nullptr);
+  *new_data = static_cast<unsigned char*>(refused);
+  *new_size = sizeof kNoClassFile;
+}
+
+class Read : NoCopy {
+ public:
+  Read(Reading* reading, jclass klass) : reading_(reading) {
+    reading->thread = pthread_self();
+    reading->klass = klass;
+    Locked locked(mutex);
+    reading->next = readings;
+    readings = reading;
+  }
+  ~Read() {
+    Locked locked(mutex);
+    Reading** at = &readings;
+    while (*at != reading_) at = &(*at)->next;
+    *at = reading_->next;
+  }
+
+ private:
+  Reading* const reading_;
+};
+
+jvmtiError read_before_probes(jvmtiEnv* env, jclass klass, Reading* reading) {
+  unsigned char* refused = nullptr;
+  jvmtiError error = env->Allocate(sizeof kNoClassFile, &refused);
+  if (error != JVMTI_ERROR_NONE) return error;
+  std::memcpy(refused, kNoClassFile, sizeof kNoClassFile);
+  jvmtiEventCallbacks callbacks{};
+  callbacks.ClassFileLoadHook = refuse_class_file;
+  env->SetEnvironmentLocalStorage(refused);
+  env->SetEventCallbacks(&callbacks, sizeof callbacks);
+  error = env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
+  if (error == JVMTI_ERROR_NONE) {
+    ClassChange change;
+    Read read(reading, klass);
+    error = env->RetransformClasses(1, &klass);
+  }
+  void* left = nullptr;
+  env->GetEnvironmentLocalStorage(&left);
+  deallocate(env, left);
+  if (reading->is_short) return JVMTI_ERROR_OUT_OF_MEMORY;
+  if (!reading->file.empty()) return JVMTI_ERROR_NONE;
+  return error == JVMTI_ERROR_NONE ? JVMTI_ERROR_OUT_OF_MEMORY : error;
+}
+
+}  // namespace
+
+namespace operations {
+
+jvmtiError LocateBeforeProbes(Call& call, const In<List<kinds::Method>>& methods,
+                              const In<List<jlong>>& locations, jint* count, jlong** before) {
+  if (methods.count() != locations.count()) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  size_t wanted = static_cast<size_t>(locations.count());
+  jvmtiError error = allocate_list(wanted, before);
+  if (error != JVMTI_ERROR_NONE) return error;
+  if (wanted != 0) std::memcpy(*before, locations.items(), wanted * sizeof(jlong));
+  // Those of one method that follow each other are found together.
+  for (size_t at = 0, end = 0; at < wanted; at = end) {
+    while (end < wanted && methods.items()[end] == methods.items()[at]) ++end;
+    locate_before(agent.env, call.jni, methods.items()[at], *before + at, end - at);
+  }
+  *count = locations.count();
+  return JVMTI_ERROR_NONE;
+}
+
+jvmtiError ReadClassFileBeforeProbes(Call& call, const In<kinds::Class>& klass, jint* count,
+                                     unsigned char** bytes) {
+  jvmtiCapabilities wanted{};
+  wanted.can_retransform_classes = 1;
+  jvmtiEnv* env = environment_with(wanted);
+  if (env == nullptr) {
+    return call.refuse(JVMTI_ERROR_MUST_POSSESS_CAPABILITY, "this JVM cannot retransform classes");
+  }
+  Reading reading;
+  jvmtiError error = read_before_probes(env, klass.c(), &reading);
+  env->DisposeEnvironment();
+  if (error != JVMTI_ERROR_NONE) return error;
+  size_t size = reading.file.size();
+  error = agent.env->Allocate(static_cast<jlong>(size), bytes);
+  if (error != JVMTI_ERROR_NONE) return error;
+  std::memcpy(*bytes, reading.file.begin(), size);
+  *count = static_cast<jint>(size);
+  return JVMTI_ERROR_NONE;
+}
+
+}  // namespace operations
 
 }  // namespace jvmti

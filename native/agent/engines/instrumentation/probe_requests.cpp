@@ -1,7 +1,6 @@
 // What a session asks of a set of probes that reports events.
 
 #include "agent/core/session.h"
-#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/events/events.h"
 #include "generated/overrides.h"
@@ -96,20 +95,6 @@ jvmtiError ForgetProbedEvents(Call& call, const In<jint>& number) {
   if (set == nullptr) return call.outcome();
   if (call.environment == nullptr) return JVMTI_ERROR_INVALID_ENVIRONMENT;
   set->forget_environment(call.jni, call.environment->number);
-  return JVMTI_ERROR_NONE;
-}
-
-jvmtiError LocateBeforeProbes(Call& call, const In<jint>& number, const In<kinds::Method>& method,
-                              const In<List<jlong>>& locations, jint* count, jlong** before) {
-  FoundProbes found(call, number.c());
-  ProbeSet* set = reporting(call, found, number.c());
-  if (set == nullptr) return call.outcome();
-  size_t wanted = static_cast<size_t>(locations.count());
-  jvmtiError error = allocate_list(wanted, before);
-  if (error != JVMTI_ERROR_NONE) return error;
-  if (wanted != 0) std::memcpy(*before, locations.items(), wanted * sizeof(jlong));
-  locate_before(agent.env, call.jni, method.c(), *before, wanted);
-  *count = locations.count();
   return JVMTI_ERROR_NONE;
 }
 

@@ -50,7 +50,7 @@ bool name_itself(const uint8_t* data, jint size, Vector<char>* name) {
 
 }  // namespace
 
-void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass redefined,
+void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass redefined,
                                             jobject loader, const char* name, jobject, jint size,
                                             const unsigned char* data, jint* new_size,
                                             unsigned char** new_data) {
@@ -59,6 +59,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass redef
   UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
   ProbeSet* set = used.get();
   if (hook_step_gate(env, name, new_size, new_data) || set == nullptr) return;
+  if (is_read_before_probes(jni, redefined, data, size)) return;
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
   if (!set->active_) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
@@ -11,12 +11,14 @@ from jvmti.adapter.stopping.breakpoints import ClientBreakpoint, Create
 from jvmti.adapter.stopping.hit_rules import Rule
 from jvmti.classfile.disassembly import code_rows
 from jvmti.classfile.opcodes import instructions
+from jvmti.interface.errors import UnmodifiableClass
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.code.code_addresses import CodeAddresses
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
+    from jvmti.classfile.constant_pool import Constant
     from jvmti.model.classes.java_class import Method
 
 _MOST = 10_000
@@ -72,9 +74,8 @@ class DisassemblyRequests:
         return {"instructions": found}
 
     def _instructions(self, method: Method) -> list[dict[str, Any]]:
-        code = method.bytecodes
-        lines = {one.start_location: one.line_number for one in method.lines}
-        texts = _texts(method, code)
+        code, lines, pool = _code_of(method)
+        texts = _texts(method, code, pool)
         found: list[dict[str, Any]] = []
         for one in instructions(code):
             shown: dict[str, Any] = {
@@ -114,18 +115,28 @@ class DisassemblyRequests:
         return create
 
 
-def _texts(method: Method, code: bytes) -> dict[int, str]:
-    """The instructions of a method as ``javap`` writes them, by their locations."""
+def _code_of(method: Method) -> tuple[bytes, dict[int, int], Mapping[int, Constant]]:
+    """The code of a method without our probes, the lines that begin in it, and its constants."""
     cls = method.declaring_class
+    try:
+        file = cls.class_file_before_probes
+        code = file.method(method.name, method.signature).code
+    except (UnmodifiableClass, LookupError):
+        # Hidden, which gets no probes; or the class was redefined, and has the method no more.
+        lines = {one.start_location: one.line_number for one in method.lines}
+        return method.bytecodes, lines, cls.constant_pool
+    if code is None:
+        return b"", {}, file.constant_pool
+    return code.bytecodes, dict(code.lines), file.constant_pool
+
+
+def _texts(method: Method, code: bytes, pool: Mapping[int, Constant]) -> dict[int, str]:
+    """The instructions of a method as ``javap`` writes them, by their locations."""
     texts: dict[int, str] = {}
-    for text, location in _rows(cls, code):
+    for text, location in code_rows(code, pool, method.declaring_class.signature[1:-1]):
         if location is not None:
             texts[location] = " ".join(text.partition(":")[2].split())
     return texts
-
-
-def _rows(cls: Any, code: bytes) -> Iterator[Any]:
-    return code_rows(code, cls.constant_pool, cls.signature[1:-1])
 
 
 __all__ = ["DisassemblyRequests"]

@@ -62,10 +62,14 @@ class SourcePlaces:
                 self._known.clear()
         return patterns
 
-    def at(self, frame: Frame) -> tuple[dict[str, Any] | None, int | None]:
+    def at(self, frame: Frame, place: int) -> tuple[dict[str, Any] | None, int | None]:
         """The source of a frame, as the protocol has it, and the line in it.
 
         Where there is no source, the disassembly stands in for it.
+
+        Args:
+            frame: the frame.
+            place: its bytecode index in the code without our probes.
         """
         method, line = frame.method, frame.line
         original = self._session.vm.source_path.original(method, line)
@@ -80,7 +84,7 @@ class SourcePlaces:
         if shown is None:
             return None, None
         if isinstance(shown.source, Disassembly):
-            line = shown.source.number_of(method.name, method.signature, max(frame.location, 0))
+            line = shown.source.number_of(method.name, method.signature, max(place, 0))
         return shown.body, line
 
     def _find(self, key: tuple[str, str], method: Method, frame: Frame) -> Shown | None:
@@ -147,6 +151,15 @@ class SourcePlaces:
             return {"content": Path(path).read_text("utf-8", "replace")}
         except OSError as error:
             raise RequestFailed(f"{path} cannot be read: {error.strerror}") from None
+
+    def files(self) -> list[str]:
+        """The paths of the source files that have breakpoints or were shown."""
+        with self._lock:
+            found = list(self._paths.values())
+            for one in self._known.values():
+                if one is not None and one.source.file is not None:
+                    found.append(str(one.source.file))
+        return list(dict.fromkeys(found))
 
     @answers("loadedSources")
     def loaded_sources(self, given: Arguments) -> dict[str, Any]:

@@ -72,7 +72,12 @@ class StackRequests:
         def read() -> dict[str, Any]:
             frames = halted.frames(most)
             count = self._count(halted, len(frames), most)
-            shown = [self._shown(halted, one, as_parameters) for one in frames[start:most]]
+            page = frames[start:most]
+            places = session.vm.methods.before_probes(page)
+            shown = [
+                self._shown(halted, one, place, as_parameters)
+                for one, place in zip(page, places, strict=True)
+            ]
             return {"stackFrames": shown, "totalFrames": count}
 
         return session.run(halted, read)
@@ -84,7 +89,9 @@ class StackRequests:
         above = vm.breakpoints.frames_above(halted.thread)
         return max(vm.lookup_env.get_frame_count(halted.thread) - above, seen)
 
-    def _shown(self, halted: HaltedThread, frame: Frame, as_parameters: bool) -> dict[str, Any]:
+    def _shown(
+        self, halted: HaltedThread, frame: Frame, place: int, as_parameters: bool
+    ) -> dict[str, Any]:
         method = frame.method
         name = f"{method.class_name.rpartition('.')[2]}.{method.name}"
         if as_parameters:
@@ -95,7 +102,7 @@ class StackRequests:
             reference = FrameReference(halted, frame.depth)
             number = self._session.references.add(halted, reference)
             halted.frame_numbers[frame.depth] = number
-        found, line = self._sources.at(frame)
+        found, line = self._sources.at(frame, place)
         shown: dict[str, Any] = {
             "id": number,
             "name": printable(name),
@@ -108,7 +115,7 @@ class StackRequests:
             shown["line"], shown["column"] = 0, 0
             shown["presentationHint"] = "subtle"
         if not frame.is_native:
-            shown["instructionPointerReference"] = self._addresses.of(method, frame.location)
+            shown["instructionPointerReference"] = self._addresses.of(method, place)
         return shown
 
     @answers("scopes")

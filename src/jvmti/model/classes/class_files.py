@@ -70,6 +70,17 @@ def read_class_file(cls: Class) -> ClassFile:
     return ClassFile(found[-1])
 
 
+def read_before_probes(cls: Class) -> ClassFile:
+    """The class file of a loaded class without our probes, as `Class.class_file_before_probes`."""
+    from jvmti.classfile import ClassFile
+
+    _modifiable(cls, "it has no class file")
+    try:
+        return ClassFile(cls._vm._agent.read_class_file_before_probes(cls))
+    finally:
+        cls._vm.breakpoints.redefinitions.settle(cls)
+
+
 def redefine(cls: Class, class_file: bytes) -> None:
     """Give a class another class file, as `Class.redefine` does."""
     if not isinstance(class_file, bytes | bytearray | memoryview):
@@ -82,6 +93,7 @@ def redefine(cls: Class, class_file: bytes) -> None:
         try:
             env.redefine_classes([ClassDefinition(cls, bytes(class_file))])
         finally:
+            cls._vm.source_path.forget_code(cls)
             cls._vm.breakpoints.redefinitions.settle(cls)
 
 
@@ -110,4 +122,4 @@ def _modifiable(cls: Class, so: str) -> None:
     raise UnmodifiableClass(detail=f"{cls.name} {why}: {so}")
 
 
-__all__ = ["read_class_file", "redefine", "retransform"]
+__all__ = ["read_before_probes", "read_class_file", "redefine", "retransform"]

@@ -24,7 +24,12 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.interface.signatures import is_hidden, java_name, parameters_of, result_of
-from jvmti.model.classes.class_files import read_class_file, redefine, retransform
+from jvmti.model.classes.class_files import (
+    read_before_probes,
+    read_class_file,
+    redefine,
+    retransform,
+)
 from jvmti.model.classes.members import Fields
 from jvmti.model.classes.members import Methods as MethodList
 from jvmti.model.objects.attribute_errors import no_attribute
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
     from jvmti.model.classes.loaded_classes import ClassList
     from jvmti.model.classes.modules import ClassLoader, Module
     from jvmti.model.objects.layouts import Layout
+    from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.values.overloads import Overload
     from jvmti.model.vm import VM
@@ -329,6 +335,20 @@ class Class(Attributes, refs.Class):
         return read_class_file(self)
 
     @property
+    def class_file_before_probes(self) -> ClassFile:
+        """The class file that the VM would run without the probes of this package's agent.
+
+        It is what a reader of the program wants to see while it is debugged or traced: `class_file`
+        has the probes. It includes changes by other agents that came first.
+
+        Raises:
+            UnmodifiableClass: as for `class_file`.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        return read_before_probes(self)
+
+    @property
     def constant_pool(self) -> Mapping[int, Constant]:
         """The constants that its code refers to, by number.
 
@@ -405,7 +425,7 @@ class Class(Attributes, refs.Class):
         return self.class_file.record_components
 
     def disassemble(self, *, verbose: bool = False) -> str:
-        """The class with its code, as ``javap -c -p`` writes it.
+        """The class with its code, as ``javap -c -p`` writes it, without our probes.
 
         Args:
             verbose: as ``javap -v``: with constants, lines and local variables.
@@ -416,7 +436,7 @@ class Class(Attributes, refs.Class):
         """
         from jvmti.classfile import disassemble
 
-        return Lines(disassemble(self.class_file, verbose=verbose))
+        return Lines(disassemble(self.class_file_before_probes, verbose=verbose))
 
     def redefine(self, class_file: bytes) -> None:
         """Replace the class file; frames that run old methods continue with them.
@@ -829,7 +849,7 @@ class Method(refs.Method):
         return [] if code is None else code.local_variables
 
     def disassemble(self, *, verbose: bool = False) -> str:
-        """Its declaration and code, as ``javap -c -p`` writes them.
+        """Its declaration and code, as ``javap -c -p`` writes them, without our probes.
 
         For a method of a hidden class, which has no class file, the instructions only.
 
@@ -840,7 +860,7 @@ class Method(refs.Method):
 
         owner = self.declaring_class
         try:
-            file = owner.class_file
+            file = owner.class_file_before_probes
         except UnmodifiableClass:
             code = disassemble_code(self.bytecodes, owner.constant_pool, owner.signature[1:-1])
             return Lines(f"{self};\n{code}")
@@ -1151,6 +1171,17 @@ class Methods:
         else:
             lines = numpy.full(len(rows), None)
         return lines.tolist()  # type: ignore[no-any-return]
+
+    def before_probes(self, frames: Sequence[Frame]) -> list[int]:
+        """The bytecode index of each frame in the code without our probes, in one message.
+
+        It stays negative in native methods.
+        """
+        return list(
+            self._vm._agent.locate_before_probes(
+                [one.method for one in frames], [one.location for one in frames]
+            )
+        )
 
 
 def method_source(method: Method) -> Source:

@@ -142,6 +142,10 @@ class SourcePath(SourceFinder):
             found = self._disassemblies[cls] = self._disassembled(cls)
         return found
 
+    def forget_code(self, cls: Class) -> None:
+        """Disassemble a class anew: it has been redefined."""
+        self._disassemblies.pop(cls, None)
+
     @staticmethod
     def _disassembled(cls: Class) -> Disassembly:
         # Imported at their first use, as in other places here: a prompt appears sooner.
@@ -149,7 +153,7 @@ class SourcePath(SourceFinder):
         from jvmti.sources.disassembly import as_disassembly, disassembled, with_lines
 
         try:
-            return disassembled(cls.class_file)
+            return disassembled(cls.class_file_before_probes)
         except (UnmodifiableClass, NotAvailable):
             if cls.is_array or cls.is_primitive:
                 raise SourceNotFound(f"{cls.name} has no code", []) from None
@@ -280,8 +284,25 @@ class SourcePath(SourceFinder):
                 return replace(self._original_file(cls, original), marked=original.line)
             except SourceNotFound as error:
                 log.debug("%s", error)
-        found = self.disassembly(cls)
-        return replace(found, marked=found.number_of(method.name, method.signature, location))
+        return self.code_at(method, location)
+
+    def code_at(self, method: Method, location: int) -> Disassembly:
+        """The disassembly of a method's class with the line of an instruction marked.
+
+        It has no probes of ours, and the line is that of the instruction where it was before them.
+
+        Args:
+            method: the method.
+            location: the bytecode index in it, as frames have it.
+
+        Raises:
+            SourceNotFound: it has no code.
+
+        JVM TI: RetransformClasses, GetBytecodes.
+        """
+        found = self.disassembly(method.declaring_class)
+        [before] = self._vm._agent.locate_before_probes([method], [max(location, 0)])
+        return replace(found, marked=found.number_of(method.name, method.signature, before))
 
     def _original_file(self, cls: Class, original: OriginalLine) -> Source:
         path = original.path or ""

@@ -1,0 +1,98 @@
+"""What a debugger that came late shows of code that has its probes, and of calls that have none."""
+
+from __future__ import annotations
+
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+import compiler
+from adapter.client import SOURCE, Client, line
+
+if TYPE_CHECKING:
+    from jvms import Jvm
+    from programs import JavaProgram, JavaPrograms
+
+pytestmark = pytest.mark.oldest_and_newest
+
+
+@pytest.fixture
+def program(java_program: JavaPrograms) -> JavaProgram:
+    program = java_program("Debugged")
+    program.expect("ready")
+    return program
+
+
+def test_code_is_shown_as_it_was_before_its_probes(
+    program: JavaProgram, client: Client, jvm: Jvm
+) -> None:
+    """Instructions, addresses and lines are those of the class file, as `javap` has it."""
+    client.attach(program.pid)
+    client.ask("setFunctionBreakpoints", breakpoints=[{"name": "Debugged.price"}])
+    thread = client.stopped("function breakpoint")
+    client.go("next", thread)
+    client.go("next", thread)
+    top = client.top(thread)
+    pointer = top["instructionPointerReference"]
+    shown = client.ask(
+        "disassemble", memoryReference=pointer, instructionOffset=-40, instructionCount=80
+    )["instructions"]
+    code = [one for one in shown if one["instruction"]]
+    here = next(one for one in code if one["address"] == pointer)
+    assert here["line"] == line("RETURN")
+    assert here["instruction"].startswith("iload")
+    assert [one["instruction"] for one in code] == _javap(jvm, "price")
+    text = client.ask("source", sourceReference=top["source"]["sourceReference"])["content"]
+    assert text.splitlines()[top["line"] - 2].strip() == f"// line {line('RETURN')}"
+    assert "JvmtiProbes" not in text
+    client.disconnect()
+
+
+def test_parameters_are_shown_where_the_compiler_left_out_their_names(
+    program: JavaProgram, client: Client
+) -> None:
+    """The descriptor of a method says what they are, and their slots are their names."""
+    client.attach(program.pid)
+    name = {"name": "java.util.LinkedHashMap.newNode"}
+    client.ask("setFunctionBreakpoints", breakpoints=[name])
+    local = client.locals(client.stopped("function breakpoint"))
+    assert local["this"]["type"] == "java.util.LinkedHashMap"
+    assert {name: one["type"] for name, one in local.items() if name != "this"} == {
+        "slot1": "int",
+        "slot2": "java.lang.Object",
+        "slot3": "java.lang.Integer",
+        "slot4": "java.util.HashMap$Node",
+    }
+    assert local["slot2"]["value"] in ('"tea"', '"coffee"')
+    client.disconnect()
+
+
+def _javap(jvm: Jvm, method: str) -> list[str]:
+    home = compiler.javac_home(11)
+    if home is None:
+        pytest.skip("no javap here")
+    done = subprocess.run(
+        [home / "bin" / "javap", "-c", "-p", "-cp", compiler.classes("Debugged"), "Debugged"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    part = done.stdout.partition(f" {method}(")[2].partition("\n\n")[0]
+    return [" ".join(one.partition(": ")[2].split()) for one in part.splitlines() if ": " in one]
+
+
+def test_a_step_out_to_a_call_without_probes_ends_at_the_end_and_says_so(
+    program: JavaProgram, client: Client
+) -> None:
+    """The caller ran before it got probes: the thread must not go on to its next call unseen."""
+    client.attach(program.pid, line("GROSS"), sourcePaths=[str(SOURCE.parent)])
+    thread = client.stopped("breakpoint")
+    count = client.locals(thread)["count"]["value"]
+    client.breakpoints()
+    client.ask("stepOut", threadId=thread)
+    body = client.event("stopped")
+    assert body["description"].startswith("about to return to Debugged.work, which began before")
+    assert client.top(thread)["line"] == line("RETURN")
+    assert client.locals(thread)["count"]["value"] == count
+    client.disconnect()
