@@ -8,8 +8,8 @@ they may come by. While no thread is stepped they cost next to nothing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
 from jvmti.classfile.reading import MalformedClassFile
@@ -25,6 +25,7 @@ from jvmti.tracing.call_probes import HELPER
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
 _NO_CODE = MethodModifiers.NATIVE | MethodModifiers.ABSTRACT
@@ -38,6 +39,42 @@ _MOST_TARGETS = 64
 """The number of classes below that of a call, which get probes for a step into it."""
 _DEEPEST = 32
 """The number of frames in which a step may end."""
+
+
+_JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
+"""Names of the JDK's classes begin so."""
+
+
+def _is_glue(name: str) -> bool:
+    """Whether a class, by its name, is one of the JDK's or stands for a lambda."""
+    return name.startswith(_JDK) or "$$Lambda" in name or "/0x" in name
+
+
+def _calls_at(frame: Frame) -> bool:
+    """Whether the current code of a frame's method makes a call where the frame is.
+
+    Where the VM has no breakpoints, a method that is not changed by one redefinition of its class
+    but by the next is not obsolete, though its frames run the code from before.
+    """
+    found = next(
+        (one for one in instructions(frame.method.bytecodes) if one.location == frame.location),
+        None,
+    )
+    if found is None or found.constant is None or not found.name.startswith("invoke"):
+        return False
+    constant = frame.method.declaring_class.constant_pool[found.constant]
+    if constant.kind not in ("Methodref", "InterfaceMethodref"):
+        return True
+    return not constant.value.class_name.replace("/", ".").startswith(HELPER)
+
+
+class Callers(NamedTuple):
+    """Where a stepped thread can arrive when its topmost method has returned."""
+
+    lacking: Method | None
+    """The program's method that called it, if this call began before it got probes."""
+    has_any: bool
+    """Whether any call below the topmost has probes."""
 
 
 class StepProbes(EventProbes):
@@ -107,43 +144,67 @@ class StepProbes(EventProbes):
             return False
         return code + lines * (_PER_LINE + _PER_VARIABLE * variables) <= _LARGEST
 
-    def prepare(self, owner: Hashable, frames: Sequence[Frame], how: How) -> bool:
+    def prepare(
+        self,
+        owner: Hashable,
+        thread: Thread,
+        how: How,
+        skips: Callable[[str], bool] | None = None,
+    ) -> Callers:
         """Put probes where a thread may arrive in its next step.
 
         Args:
             owner: what they are for.
-            frames: its stack.
+            thread: the thread.
             how: how it is stepped.
+            skips: says of the name of a class that its methods need none.
 
         Returns:
-            Whether no frame below the topmost has probes, so that the step can go no further than
-            to the end of that one.
+            Where it can arrive when the topmost method has returned.
         """
         with self._changing:
-            has_lines = [one for one in frames[:_DEEPEST] if one.line is not None]
+            frames = thread.get_frames(_DEEPEST)
+            has_lines = [one for one in frames if one.line is not None]
             # A class that is woven anew makes calls of its methods that run now slow.
-            wanted = [one.method for one in has_lines[: 2 if how is How.OUT else 1]]
+            wanted = [one.method for one in has_lines[:1]]
+            callers = [one.method for one in has_lines[1:] if how is How.OUT]
+            wanted += [one for one in callers if skips is None or not skips(one.class_name)][:1]
             if how is How.INTO and has_lines and has_lines[0] is frames[0]:
-                wanted += called_from(self._model, frames[0])
+                called = called_from(self._model, frames[0])
+                wanted += [one for one in called if skips is None or not skips(one.class_name)]
             classes = self._add(owner, wanted)
             if classes:
                 self._send()
                 self._place(self.modifiable(classes))
-            below = [one.method for one in frames[1:_DEEPEST] if self.covers(one.method)]
-            return not self._any_has_probes(below)
+                # Methods of frames that were seen before are the new versions by now.
+                frames = thread.get_frames(_DEEPEST)
+            return self._callers(frames)
 
-    def _any_has_probes(self, methods: list[Method]) -> bool:
-        """Whether any of some methods has probes, of those that new calls have them in."""
-        if not methods:
-            return False
+    def _callers(self, frames: Sequence[Frame]) -> Callers:
+        # A step that leaves the program for the JDK ends where the program goes on.
+        own = [one for one in frames[1:] if not _is_glue(one.method.class_name)]
+        covered = [one for one in own if self.covers(one.method)]
+        probed = {one.depth for one in self._having_probes(covered)}
+        first = own[0] if own else None
+        lacking = None if first is None or first.depth in probed else first.method
+        return Callers(lacking, bool(probed))
+
+    def _having_probes(self, callers: list[Frame]) -> list[Frame]:
+        """Those of some frames that run code with probes, where new calls of all have some."""
+        if not callers:
+            return []
+        methods = [one.method for one in callers]
         answers = self._vm.lookup_env.map.is_method_obsolete(methods).check().value
-        if not all(answers):
-            return True
-        # Versions from before their class got other probes: those that begin with the number of
-        # this set are in them, or are not.
+        return [
+            one
+            for one, is_obsolete in zip(callers, answers, strict=True)
+            if (self._is_probed(one.method) if is_obsolete else _calls_at(one))
+        ]
+
+    def _is_probed(self, method: Method) -> bool:
+        """Whether a version from before its class got other probes has those of this set."""
         return any(
             one.name in ("bipush", "sipush") and one.value == self.number
-            for method in methods
             for one in instructions(method.bytecodes)
         )
 
@@ -185,7 +246,7 @@ def called_from(vm: VM, frame: Frame) -> list[Method]:
             # The program's own first.
             below.sort(key=lambda one: one.loader is None)
             owners += below[:_MOST_TARGETS]
-        if opcode == "invokeinterface":
+        if opcode != "invokespecial":
             found |= dict.fromkeys(one for one in cls.methods if one.name.startswith("lambda$"))
         for owner in owners:
             found |= dict.fromkeys(_declared(owner, member.name, member.descriptor))

@@ -10,9 +10,11 @@ from jvmti import refs
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.debug.step_probes import StepProbes
+    from jvmti.model.classes.java_class import Method
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -35,6 +37,8 @@ class Steps(StopRequest):
         thread: the thread.
         how: into calls, over them, or out of methods.
         by_line: whether a step ends at another line, instead of another instruction.
+        unprobed_caller: the caller of the stepped method, if that call began before it got probes:
+            the step ends at the end of the method then, see `Stop.is_at_end`.
 
     Args:
         vm: the JVM.
@@ -46,9 +50,12 @@ class Steps(StopRequest):
         at: the stop that the first step begins at.
         needs: what the probes for it are kept for, in a JVM that was attached to late; by default
             the steps, or the loop that received the stop.
+        skips: says of the name of a class that there is nothing to stop at, so that its methods
+            need no probes.
     """
 
     _by_probes: StepProbes | None = None
+    unprobed_caller: Method | None = None
 
     def __init__(
         self,
@@ -60,6 +67,7 @@ class Steps(StopRequest):
         single: bool = False,
         at: Stop | None = None,
         needs: Hashable = None,
+        skips: Callable[[str], bool] | None = None,
     ) -> None:
         if str(how).upper() not in How.__members__:
             raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
@@ -72,6 +80,7 @@ class Steps(StopRequest):
         self.how = How[how.upper()]
         self.by_line = by == "line"
         self._single = single
+        self._skips = skips
         self._from = None if single else vm.breakpoints.held_by_caller(thread)
         self._at = at or self._from
         within = None if at is None else at._within
@@ -96,14 +105,17 @@ class Steps(StopRequest):
         probes, ends = 0, False
         if self._by_probes is not None:
             probes = self._by_probes.number
-            frames = self.thread.get_frames()
-            ends = self._by_probes.prepare(self._needs, frames, self.how)
+            callers = self._by_probes.prepare(self._needs, self.thread, self.how, self._skips)
+            ends = callers.lacking is not None or not callers.has_any
+            self.unprobed_caller = callers.lacking
             at = self._current or self._at
-            if ends and at is not None and at.is_at_end:
-                raise NotAvailable(
-                    detail=f"{frames[0]} is about to return, and its callers began before their "
-                    "classes got probes: put a breakpoint where the thread comes by next"
-                )
+            if at is not None and at.is_at_end:
+                if not callers.has_any:
+                    raise NotAvailable(
+                        detail=f"{at.method} is about to return, and its callers began before "
+                        "their classes got probes: put a breakpoint where the thread comes by next"
+                    )
+                ends = False
         self._agent(self._number).step_thread(
             self._number, self.thread, int(self.how), self.by_line, probes, ends
         )
@@ -140,4 +152,15 @@ class Steps(StopRequest):
         return f"{self.how.name.lower()} by {'line' if self.by_line else 'instruction'}"
 
 
-__all__ = ["How", "Steps"]
+def end_in_words(stop: Stop) -> str | None:
+    """Why a step ended where its method returns; ``None`` if the stop is elsewhere."""
+    if not stop.is_at_end:
+        return None
+    caller = stop.request.unprobed_caller if isinstance(stop.request, Steps) else None
+    if caller is None:
+        return "about to return"
+    name = printable(f"{caller.class_name}.{caller.name}")
+    return f"about to return to {name}, which began before it got probes: no step stops in it"
+
+
+__all__ = ["How", "Steps", "end_in_words"]

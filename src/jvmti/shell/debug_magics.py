@@ -555,8 +555,10 @@ def locals_(vm: VM, names: Mapping[str, Any], text: str) -> None:
     """
     debugger = _debugging(vm, names)
     with debugger.queue.on_thread(debugger.stop):
-        shown = str(debugger.frame.locals)
-    print(shown or "no variables are in scope")
+        selected = debugger.frame
+        shown = str(selected.locals)
+    none = "a native method has no variables to show" if selected.is_native else ""
+    print(shown or none or "no variables are in scope")
 
 
 @magic("variables")
@@ -629,10 +631,9 @@ def list_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         frame = debugger.frame
         path = vm.source_path
         if text == "dis":
-            method = frame.method
-            found = path.disassembly(method.declaring_class)
-            number = found.number_of(method.name, method.signature, frame.location)
-            piece = found.part((number or 1) - LINES // 2, (number or 1) + LINES // 2, number)
+            found = path.code_at(frame.method, frame.location)
+            number = found.marked or 1
+            piece = found.part(number - LINES // 2, number + LINES // 2, found.marked)
         else:
             source = path.at(frame)
             first, count = _range(text)

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
+from jvmti.debug.stepping import end_in_words
 from jvmti.debug.stop_queue import StopQueue
 from jvmti.interface.errors import Error
 from jvmti.shell.notices import notice
@@ -270,8 +271,9 @@ class Debugging:
             name = f"{stop.field.declaring_class.name}.{stop.field.name}"
             becomes = f"becomes {stop.new_value!r}" if stop.is_write else "is read"
             why.append(printable(f"{name} {becomes}"))
-        if stop.is_at_end:
-            why.append("about to return")
+        end = end_in_words(stop)
+        if end is not None:
+            why.append(end)
         condition = None if entry is None else entry.condition
         if condition is not None and condition.problem:
             why.append(f"its condition failed: {printable(condition.problem, 200)}")

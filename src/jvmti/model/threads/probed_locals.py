@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.variables import Variable
+from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import InvalidSlot, NotAvailable
 from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
@@ -26,16 +26,26 @@ class ProbedLocals(Locals):
     def _look_up(self) -> list[Variable]:
         found = self._probed.place.variables
         self._named = any(one.name for one in found)
-        return [
-            Variable(one.name or None, one.signature or _signature(one), one.slot)
-            for one in found
-            if one.name or (not self._named and one.signature)
-        ]
+        if self._named:
+            return [
+                Variable(one.name, one.signature or _signature(one), one.slot)
+                for one in found
+                if one.name
+            ]
+        # Compiled without names: the method's descriptor still has its parameters.
+        known = {one.slot: one for one in parameters(self._frame.method)}
+        return [self._unnamed(one, known.get(one.slot)) for one in found]
+
+    @staticmethod
+    def _unnamed(one: ProbedVariable, parameter: Variable | None) -> Variable:
+        if parameter is not None and parameter.is_primitive != (one.letter == "L"):
+            return parameter
+        return Variable(None, one.signature or one.takes or _signature(one), one.slot)
 
     def variable(self, key: Any) -> Variable:
         """The variable that a key names; see `Locals.variable`."""
-        if not self._named or isinstance(key, int):
-            found = self._probed.variable(key) if isinstance(key, int) else None
+        if isinstance(key, int) and self.variables and self._named:
+            found = self._probed.variable(key)
             if found is not None:
                 return Variable(found.name or None, found.signature or _signature(found), key)
         return super().variable(key)
