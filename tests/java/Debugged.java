@@ -54,6 +54,15 @@ public class Debugged {
         return both; // WORKED
     }
 
+    int visit() {
+        List<String> few = lines.subList(0, 3);
+        few.forEach(one -> { // EACH
+            total += one.length(); // LAMBDA
+        });
+        int size = few.size(); // SIZE
+        return size + square(few.size()); // VISITED
+    }
+
     static class Line {
         String text(int n) {
             String made = "line " + n; // NESTED
@@ -108,8 +117,9 @@ public class Debugged {
         for (int n = 1; n <= most; n++) {
             Debugged order = new Debugged(n);
             int worked = order.work(); // WORK
-            new Line().text(n);
-            fail(n);
+            order.visit();
+            new Line().text(n); // TEXT
+            fail(n); // FAIL
             Reduced reduced = new Reduced();
             reduced.isCheap(n);
             reduced.half();

@@ -112,6 +112,7 @@ class DebugSession:
         number = self._number_of(stop)
         self.halted.end_step(number)
         halted = StoppedThread(stop, number, reason, text)
+        all_stopped = self.halted.whole.stop_with(self.vm, stop.thread, number)
         if not self.halted.add(halted):
             return
         try:
@@ -122,7 +123,7 @@ class DebugSession:
                 description=description,
                 text=text,
                 threadId=number,
-                allThreadsStopped=False,
+                allThreadsStopped=all_stopped,
                 hitBreakpointIds=None if breakpoints is None else list(breakpoints),
             )
             halted.serve()

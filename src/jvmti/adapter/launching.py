@@ -12,21 +12,28 @@ import threading
 from typing import IO, TYPE_CHECKING, Any
 
 import jvmti
+from jvmti.adapter.child_programs import ChildPrograms
+from jvmti.adapter.program_guard import ProgramGuard
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.showing.thread_events import ThreadEvents
 from jvmti.adapter.stopping.exceptions import FILTERS
 from jvmti.interface.errors import Error
+from jvmti.model.vm import VM
+from jvmti.target.launch import Launch, end_program
 from jvmti.target.options import AgentOptions
 from jvmti.text.printable import printable, printable_lines
 
 if TYPE_CHECKING:
+    from jvmti.adapter.code.saved_sources import SavedSources
     from jvmti.adapter.debug_session import DebugSession
-    from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
 
 _THREADS = 512
 """Threads that can be stopped side by side; each has a Python thread."""
+_STARTING = 30.0
+"""Seconds that a program has until its JVM has started."""
 _PATIENCE = 5.0
 """Seconds that a program has to end by itself."""
 
@@ -69,16 +76,23 @@ class LaunchRequests:
 
     Args:
         session: what requests share.
+        saved: notices that sources are saved.
         token: what a configuration must have; ``None`` where clients need none.
     """
 
-    def __init__(self, session: DebugSession, token: str | None = None) -> None:
+    def __init__(
+        self, session: DebugSession, saved: SavedSources, token: str | None = None
+    ) -> None:
+        self._saved = saved
         self._token = token
         self._session = session
         self._is_launched = False
         self._ending = threading.Lock()
         self._has_ended = False
         self._is_initialized = False
+        self._reports_threads = False
+        self._ends_with_session = False
+        self._guard: ProgramGuard | None = None
 
     @answers("initialize")
     def initialize(self, given: Arguments) -> dict[str, Any]:
@@ -87,6 +101,8 @@ class LaunchRequests:
             raise RequestFailed("initialize comes once, at the beginning of a session")
         self._is_initialized = True
         self._session.client = given
+        if given.flag("supportsProgressReporting"):
+            self._session.conversation.progress.turn_on()
         return dict(CAPABILITIES)
 
     # ---- the beginning ---------------------------------------------------------------------
@@ -124,29 +140,53 @@ class LaunchRequests:
                 environment[name] = value
         directory = given.text("cwd", "") or None
         try:
-            vm = jvmti.launch(
-                command,
-                hold=True,
-                options=AgentOptions(reserve=()),
-                env=environment,
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                main=given.text("main", "") or None,
-            )
+            vm = self._start(command, given.text("main", "") or None, environment, directory)
         except OSError as error:
             if error.filename is None:
                 raise
             raise RequestFailed(f"{command[0]!r} cannot be started: {error.strerror}") from None
         self._is_launched = True
         assert vm.popen is not None
+        self._ends_with_session = given.flag("endsWithSession", True)
+        if self._ends_with_session:
+            self._guard = ProgramGuard(vm.popen.pid)
         for stream, category in ((vm.popen.stdout, "stdout"), (vm.popen.stderr, "stderr")):
             assert stream is not None
             threading.Thread(
                 target=self._copy, args=(stream, category), name=f"jvmti {category}", daemon=True
             ).start()
         self._begin(vm)
+
+    def _start(
+        self,
+        command: list[str],
+        main: str | None,
+        environment: dict[str, str],
+        directory: str | None,
+    ) -> VM:
+        follows = self._session.configuration.flag("follow")
+        started = Launch(
+            command,
+            options=AgentOptions(reserve=()),
+            env=environment,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            inherited=follows,
+        )
+        try:
+            vm = VM(started.accept(_STARTING, main=main), timeout=_STARTING)
+        except BaseException:
+            started.close()
+            end_program(started.popen)
+            raise
+        if follows:
+            ChildPrograms(self._session, started).begin()
+        else:
+            started.close()
+        return vm
 
     def _check(self, given: Arguments) -> None:
         if self._session.has_vm:
@@ -166,6 +206,7 @@ class LaunchRequests:
         for place in session.configuration.texts("sourcePaths"):
             vm.source_path.append(place)
         session.vm = vm
+        session.halted.whole.is_wanted = session.configuration.flag("suspendAllThreads")
         threading.Thread(target=self._await_end, name="jvmti end", daemon=True).start()
         session.conversation.afterwards(self._begun)
 
@@ -191,6 +232,10 @@ class LaunchRequests:
         vm = self._session.vm
         if vm.held:
             vm.proceed()
+        if not self._reports_threads:
+            self._reports_threads = True
+            ThreadEvents(self._session).begin()
+            self._saved.begin()
 
     def _copy(self, stream: IO[bytes], category: str) -> None:
         """Pass on what the program writes."""
@@ -221,6 +266,8 @@ class LaunchRequests:
             self._has_ended = True
         self._session.halted.close()
         self._session.logpoints.flush()
+        if self._guard is not None:
+            self._guard.dismiss()
         if status is not None:
             self._session.conversation.event("exited", exitCode=status)
         self._session.conversation.event("terminated")
@@ -228,7 +275,7 @@ class LaunchRequests:
     @answers("disconnect")
     def disconnect(self, given: Arguments) -> None:
         """Leave the program as it was, or end it if that is wanted."""
-        ends = given.flag("terminateDebuggee", self._is_launched)
+        ends = given.flag("terminateDebuggee", self._ends_with_session)
         self.leave(ends)
         self._session.conversation.afterwards(self._session.conversation.end)
 
@@ -243,13 +290,14 @@ class LaunchRequests:
         """Leave the program; the threads that are stopped run on.
 
         Args:
-            ends: end it, too; by default if it was launched.
+            ends: end it, too; by default if it was launched, and its configuration does not say
+                that it stays.
         """
         session = self._session
         if not session.has_vm:
             return
         vm = session.vm
-        ends = self._is_launched if ends is None else ends
+        ends = self._ends_with_session if ends is None else ends
         if ends and not vm.closed:
             # First, so that it does not run on for a moment.
             _end_process(vm, signal.SIGKILL if vm.held else signal.SIGTERM)

@@ -88,7 +88,12 @@ def _serve_one(connection: socket.socket, token: str | None) -> None:
         connection.makefile("rb", buffering=0) as reader,
         connection.makefile("wb") as writer,
     ):
-        serve(reader, writer, token=token)
+        try:
+            serve(reader, writer, token=token)
+        finally:
+            # Closing alone would not end the connection: a thread waits for requests.
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
 
 
 def _remove_abandoned(path: str) -> None:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 from jvmti.adapter.code.class_replacement import ReplacementRequests
 from jvmti.adapter.code.code_addresses import CodeAddresses
 from jvmti.adapter.code.disassembly import DisassemblyRequests
+from jvmti.adapter.code.saved_sources import SavedSources
 from jvmti.adapter.code.source_places import SourcePlaces
 from jvmti.adapter.debug_session import DebugSession
 from jvmti.adapter.launching import LaunchRequests
@@ -44,7 +45,9 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
     memory = ArrayMemory(session)
     addresses = CodeAddresses()
     variables = VariableRequests(session, evaluation, memory)
-    launching = LaunchRequests(session, token)
+    replacement = ReplacementRequests(session)
+    saved = SavedSources(session, sources, replacement)
+    launching = LaunchRequests(session, saved, token)
     breakpoints = BreakpointRequests(session, evaluation, sources)
     running = RunRequests(session)
     subjects = [
@@ -59,7 +62,7 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
         running,
         LeavingRequests(session, evaluation, running),
         ModuleRequests(session),
-        ReplacementRequests(session),
+        replacement,
         EvaluateRequests(session, evaluation, variables),
         sources,
         memory,

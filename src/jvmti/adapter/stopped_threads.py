@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
 from jvmti.adapter.protocol.references import References
+from jvmti.adapter.stopping.whole_program import WholeProgram
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
 
@@ -179,10 +180,16 @@ class HaltedThreads:
 
     Args:
         references: the numbers of their frames and variables.
+
+    Attributes:
+        whole: the threads that are suspended with them.
+        on_demand: gives one of these as a stopped thread; ``None`` if there is none of the number.
     """
 
     def __init__(self, references: References) -> None:
         self._references = references
+        self.whole = WholeProgram()
+        self.on_demand: Callable[[int], HaltedThread | None] = lambda number: None
         self._threads: dict[int, HaltedThread] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -229,6 +236,8 @@ class HaltedThreads:
             RequestFailed: it runs, or there is none.
         """
         found = self.find(number)
+        if found is None and self.whole.is_stopped:
+            found = self.on_demand(number)
         if found is None:
             raise _resumed(number)
         return found
@@ -240,6 +249,10 @@ class HaltedThreads:
 
     def close(self) -> None:
         """Let all threads run; none stops from now on."""
+        try:
+            self.whole.close()
+        except Error as error:
+            log.debug("the session ends, and all threads resume: %s", error)
         with self._lock:
             self._closed = True
             steps, self._steps = list(self._steps.values()), {}
@@ -257,6 +270,25 @@ class HaltedThreads:
         """Note the requests for the next stop of a thread: the first to stop it ends all."""
         with self._lock:
             self._steps[number] = requests
+
+    def next_steps(self, number: int, make: Callable[[], Sequence[StopRequest]]) -> bool:
+        """A step goes on with other requests in place of its first; false if it has ended.
+
+        The first ends before: two cannot step one thread.
+        """
+        with self._lock:
+            before = self._steps.get(number)
+        if before is None:
+            return False
+        _cancel(before[:1])
+        made = make()
+        with self._lock:
+            is_on = self._steps.get(number) is before
+            if is_on:
+                self._steps[number] = [*made, *before[1:]]
+        if not is_on:
+            _cancel(made)
+        return is_on
 
     def end_step(self, number: int) -> None:
         """A thread has stopped, or is to do something else: it steps no more."""

@@ -15,6 +15,7 @@ from jvmti.debug.breakpoint_table import BreakpointTable
 from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
+from jvmti.debug.watchpoints import Watchpoint
 from jvmti.emulation.registry import Emulation
 from jvmti.env.environment import Env, Mapped
 from jvmti.env.services import CALLBACKS, CAPABILITY_POOL, HANDLERS, STREAMS
@@ -789,6 +790,47 @@ class VM:
             (classes if isinstance(classes, str) else "\n".join(classes), methods, signature),
             line,
             location,
+            when=when,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+            placed=placed,
+        )
+
+    def watch(
+        self,
+        class_name: str,
+        field: str,
+        *,
+        read: bool = False,
+        write: bool = True,
+        when: str | Callable[[Stop], object] | None = None,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+        placed: Callable[[Watchpoint], object] | None = None,
+    ) -> Watchpoint:
+        """Stop before a field is read or written, also one of a class that is loaded later.
+
+        Args:
+            class_name: the class that declares the field: ``"com.acme.Order"``.
+            field: its name.
+            read, write, when, hits, thread, caller, do: as for `Field.watch`.
+            placed: a function that is called with the watchpoint when the class has been loaded.
+
+        Raises:
+            LookupError: the class is loaded, and has no such field.
+            ValueError, NotAvailable: as for `Field.watch`.
+
+        JVM TI: SetFieldAccessWatch, SetFieldModificationWatch, ClassPrepare.
+        """
+        return Watchpoint(
+            self,
+            (class_name, field),
+            read,
+            write,
             when=when,
             hits=hits,
             thread=thread,

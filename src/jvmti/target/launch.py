@@ -103,6 +103,9 @@ class Launch:
     program starts connects too and is held for the time of the option ``timeout``, so keep
     accepting them.
 
+    Args:
+        inherited: whether JVMs that a ``java`` starts connect, too, as those of other programs do.
+
     Attributes:
         popen: the program.
         token: the token in the agents' greetings.
@@ -120,6 +123,7 @@ class Launch:
         stdout: _Stream = None,
         stderr: _Stream = None,
         start_new_session: bool = False,
+        inherited: bool = False,
     ) -> None:
         words = [os.fspath(word) for word in argv]
         if not words:
@@ -134,7 +138,8 @@ class Launch:
         self._listener = Listener()
         try:
             agent_options = replace(options, connect=self._listener.path, token=self.token)
-            add_agents(words, environment, program, [agent_argument(chosen, str(agent_options))])
+            arguments = [agent_argument(chosen, str(agent_options))]
+            add_agents(words, environment, program, arguments, inherited=inherited)
             self.popen: subprocess.Popen[bytes] = subprocess.Popen(
                 words,
                 env=environment,

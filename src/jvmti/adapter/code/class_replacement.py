@@ -1,7 +1,8 @@
-"""The request ``redefineClasses`` of our own: the running program gets the code of changed sources.
+"""The running program gets the code of changed sources: the request ``redefineClasses`` of our own.
 
-A source is compiled with the ``javac`` of the program's JDK, or the one on PATH, and the program's
-class path. Classes that the VM refuses to change keep their code, and the response says why.
+A source is compiled with the ``javac`` of the program's JDK, or the one on PATH, or with ECJ, and
+the program's class path. Classes that the VM refuses to change keep their code, and the response
+says why.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from jvmti.interface.errors import Error
 from jvmti.text.printable import printable, printable_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jvmti.adapter.debug_session import DebugSession
 
@@ -40,6 +42,7 @@ class ReplacementRequests:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
+        self._changing = threading.Lock()
 
     @answers("redefineClasses")
     def redefine_classes(self, given: Arguments) -> dict[str, Any]:
@@ -50,16 +53,35 @@ class ReplacementRequests:
         sources, files = given.texts("sources"), given.texts("classFiles")
         if not sources and not files:
             raise RequestFailed("redefineClasses: sources is missing, or classFiles")
-        with tempfile.TemporaryDirectory(prefix="jvmti-classes-") as place:
+        return {"classes": self.replace(sources, files, given.text("javac", ""))}
+
+    def replace(
+        self, sources: list[str], files: Sequence[str] = (), javac: str = ""
+    ) -> list[dict[str, Any]]:
+        """Compile sources, and replace the code of the loaded classes in them and in class files.
+
+        Args:
+            sources: paths of source files.
+            files: paths of class files.
+            javac: the compiler; by default the one of the configuration, or of the program's JDK.
+
+        Returns:
+            For each class its ``name``, whether it was ``redefined``, and the VM's ``message`` if
+            it refuses.
+
+        Raises:
+            RequestFailed: a source does not compile, or no class of it is loaded.
+        """
+        with self._changing, tempfile.TemporaryDirectory(prefix="jvmti-classes-") as place:
             if sources:
-                self._compile(sources, Path(place), given.text("javac", ""))
+                self._compile(sources, Path(place), javac)
             found = [Path(one) for one in files]
             found += sorted(Path(place).rglob("*.class"))
             results = [result for one in found for result in self._redefine(one)]
         changed = [one["name"] for one in results if one["redefined"]]
         if changed:
             self._session.conversation.output(f"redefined: {', '.join(changed)}\n")
-        return {"classes": results}
+        return results
 
     def _compile(self, sources: list[str], place: Path, chosen: str) -> None:
         vm = self._session.vm
@@ -74,7 +96,7 @@ class ReplacementRequests:
                 "there is no javac, neither in the program's JDK nor on PATH; javac names one"
             )
         path = ":".join(map(str, vm.source_path.class_path))
-        command = [javac, "-g", "-nowarn", "-proc:none", "-d", str(place)]
+        command = [*self._started(javac), "-g", "-nowarn", "-proc:none", "-d", str(place)]
         command += ["--release", str(self._release(sources))]
         try:
             done = subprocess.run(
@@ -89,16 +111,28 @@ class ReplacementRequests:
         except OSError as error:
             raise RequestFailed(f"{javac} cannot be started: {error.strerror}") from None
         except subprocess.TimeoutExpired:
-            raise RequestFailed(f"javac has not ended within {_WITHIN:.0f} seconds") from None
+            raise RequestFailed(f"{javac} has not ended within {_WITHIN:.0f} seconds") from None
         if done.returncode != 0:
-            text = printable_lines(done.stderr[:4000].strip())
+            text = printable_lines((done.stderr or done.stdout)[:4000].strip())
             raise RequestFailed(f"the source does not compile:\n{text}")
+
+    def _started(self, compiler: str) -> list[str]:
+        """The beginning of the command that runs a compiler; ECJ is a jar."""
+        if not compiler.endswith(".jar"):
+            return [compiler]
+        home = self._session.vm.source_path.java_home
+        own = None if home is None else home / "bin" / "java"
+        java = str(own) if own is not None and own.is_file() else shutil.which("java") or ""
+        if not java:
+            raise RequestFailed(f"there is no java to run {compiler} with")
+        return [java, "-jar", compiler]
 
     def _release(self, sources: list[str]) -> int:
         """The release of Java that the sources were compiled for: class files say it."""
         vm = self._session.vm
         patterns = "\n".join(one for source in sources for one in declared_in(source)[1])
-        loaded = [one for one in vm.classes(patterns) if not one.is_array]
+        # Those of lambdas have the VM's own.
+        loaded = [one for one in vm.classes(patterns) if not one.is_array and not one.is_hidden]
         if not loaded:
             raise RequestFailed("no class of these sources is loaded: there is nothing to redefine")
         _, major = vm.lookup_env.get_class_version_numbers(loaded[0])

@@ -11,6 +11,7 @@ from typing import Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.framing import Framing, MalformedMessage, StreamLost
+from jvmti.adapter.protocol.progress import Progress, name_of
 from jvmti.adapter.protocol.requests import Answer
 from jvmti.interface.errors import Error
 from jvmti.text.names import suggestion
@@ -36,6 +37,7 @@ class Conversation:
 
     Attributes:
         is_over: set when the client has gone, or the session has ended.
+        progress: tells the client of requests that take long.
     """
 
     def __init__(self, framing: Framing) -> None:
@@ -47,8 +49,10 @@ class Conversation:
         self._cancelled: set[int] = set()
         self._cancel = threading.Event()
         self._input_is_over = False
+        self._asked: dict[int, queue.Queue[bool]] = {}
         self._afterwards: list[Callable[[], object]] = []
         self.is_over = threading.Event()
+        self.progress = Progress(self)
 
     # ---- out -------------------------------------------------------------------------------
 
@@ -61,9 +65,39 @@ class Conversation:
         """Show text to the user."""
         self.event("output", category=category, output=text)
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def request(self, command: str, timeout: float, /, **arguments: Any) -> bool:
+        """Ask something of the client, and wait for its response.
+
+        Args:
+            command: the request.
+            timeout: seconds to wait.
+            arguments: of the request.
+
+        Returns:
+            Whether it has done it; false if it refuses, or does not answer in time.
+        """
+        answered: queue.Queue[bool] = queue.Queue()
+        asked: list[int] = []
+
+        def numbered(number: int) -> None:
+            asked.append(number)
+            self._asked[number] = answered
+
+        message = {"type": "request", "command": command, "arguments": arguments}
+        self._send(message, numbered)
         try:
-            self._framing.write(message)
+            return answered.get(timeout=timeout)
+        except queue.Empty:
+            return False
+        finally:
+            for number in asked:
+                self._asked.pop(number, None)
+
+    def _send(
+        self, message: dict[str, Any], numbered: Callable[[int], object] | None = None
+    ) -> None:
+        try:
+            self._framing.write(message, numbered)
         except (OSError, ValueError) as error:
             log.debug("the client has gone: %s", error)
             self.end()
@@ -122,10 +156,18 @@ class Conversation:
         self._requests.put(None)
 
     def _arrived(self, message: Any) -> None:
-        if not isinstance(message, dict) or message.get("type") in ("response", "event"):
+        if isinstance(message, dict) and message.get("type") == "response":
+            number = message.get("request_seq")
+            answered = self._asked.get(number) if isinstance(number, int) else None
+            if answered is not None:
+                answered.put(message.get("success") is True)
+            return
+        if not isinstance(message, dict) or message.get("type") == "event":
             return  # nobody waits for it
         if message.get("command") == "cancel" and isinstance(message.get("arguments"), dict):
             self._cancel_request(message["arguments"].get("requestId"))
+            if message["arguments"].get("progressId") == name_of(self._current):
+                self._cancel_request(self._current)
         if message.get("command") in ("disconnect", "terminate"):
             self._cancel_request(self._current)
         self._requests.put(message)
@@ -155,9 +197,11 @@ class Conversation:
             "request_seq": number,
             "command": command if isinstance(command, str) else "",
         }
+        self.progress.begin(number, command)
         try:
             response |= self._outcome(command, message)
         finally:
+            self.progress.end()
             with self._lock:
                 self._current = None
         self._send(response)

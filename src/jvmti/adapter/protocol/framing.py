@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from io import RawIOBase
 from typing import Any, BinaryIO
 
@@ -94,14 +95,22 @@ class Framing:
         self._arrived += data or b""
         return bool(data)
 
-    def write(self, message: dict[str, Any]) -> None:
+    def write(
+        self, message: dict[str, Any], numbered: Callable[[int], object] | None = None
+    ) -> None:
         """Send a message, which gets the next number.
+
+        Args:
+            message: the message.
+            numbered: called with the number before the message goes.
 
         Raises:
             OSError: nobody reads any more.
         """
         with self._writing:
             self._sequence += 1
+            if numbered is not None:
+                numbered(self._sequence)
             body = json.dumps({"seq": self._sequence, **message}).encode()
             self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
             self._writer.flush()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
-from jvmti.adapter.stopped_threads import PausedThread
+from jvmti.adapter.stopped_threads import HaltedThread, PausedThread
 from jvmti.interface.errors import ThreadNotAlive
 from jvmti.text.printable import printable
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _VIRTUAL = 100
 """Virtual threads that are listed, unless the configuration says otherwise."""
+_MORE = (1 << 53) - 1
+"""The number of those that are not listed."""
 
 
 class ThreadRequests:
@@ -27,6 +30,10 @@ class ThreadRequests:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
+        session.halted.on_demand = self._suspended_with_others
+        self._listed: list[Thread] = []
+        self._more = 0
+        """About how many virtual threads are not listed."""
 
     @answers("threads")
     def threads(self, given: Arguments) -> dict[str, Any]:
@@ -44,22 +51,26 @@ class ThreadRequests:
         threads += self._virtual(known)
         numbers = vm.threads.ids(threads)
         about = vm.env.map.get_thread_info(threads)
-        return {
-            "threads": [
-                {"id": number, "name": printable(name) or f"virtual thread {number}"}
-                for number, name, status in zip(
-                    numbers, about.name, about.status.tolist(), strict=True
-                )
-                if not status
-            ]
-        }
+        listed = [
+            {"id": number, "name": printable(name) or f"virtual thread {number}"}
+            for number, name, status in zip(numbers, about.name, about.status.tolist(), strict=True)
+            if not status
+        ]
+        if self._more:
+            listed.append({"id": _MORE, "name": f"… about {self._more:,} more virtual threads"})
+        return {"threads": listed}
 
     def _virtual(self, known: set[int]) -> list[Thread]:
         most = self._session.configuration.number("virtualThreads", _VIRTUAL)
         if most <= 0:
             return []
         vm = self._session.vm
-        found = vm.threads.some_virtual(most)
+        # Listing them runs Java code, which may need a lock of a suspended thread.
+        if not self._session.halted.whole.is_stopped:
+            self._listed = vm.threads.some_virtual(most)
+            is_all = len(self._listed) < most
+            self._more = 0 if is_all else max(vm.threads.virtual_count - most, 0)
+        found = self._listed
         return [
             one
             for one, number in zip(found, vm.threads.ids(found), strict=True)
@@ -76,7 +87,16 @@ class ThreadRequests:
         halted = self._session.halted.find(number)
         if halted is not None:
             return halted.thread
-        for threads in (list(vm.threads), vm.threads.virtual):
+        if number == _MORE:
+            raise RequestFailed(
+                "these virtual threads are not listed; virtualThreads in the configuration says "
+                "how many are"
+            )
+        lists: list[Callable[[], list[Thread]]] = [lambda: list(vm.threads), lambda: self._listed]
+        if not self._session.halted.whole.is_stopped:
+            lists.append(lambda: vm.threads.virtual)
+        for listed in lists:
+            threads = listed()
             numbers = vm.threads.ids(threads)
             if number in numbers:
                 return threads[numbers.index(number)]
@@ -87,6 +107,7 @@ class ThreadRequests:
         """Suspend a thread wherever it is."""
         session = self._session
         number = given.number("threadId")
+        all_stopped = session.halted.whole.stop(session.vm)
         halted = session.halted.find(number)
         if halted is None:
             try:
@@ -99,9 +120,19 @@ class ThreadRequests:
         reason = halted.reason
         session.conversation.afterwards(
             lambda: session.conversation.event(
-                "stopped", reason=reason, threadId=number, allThreadsStopped=False
+                "stopped", reason=reason, threadId=number, allThreadsStopped=all_stopped
             )
         )
+
+    def _suspended_with_others(self, number: int) -> HaltedThread | None:
+        """A thread that is suspended because another has stopped."""
+        try:
+            paused = PausedThread(self.find(number), number)
+        except (RequestFailed, ThreadNotAlive):
+            return None
+        if not self._session.halted.add(paused):
+            paused.resume()
+        return self._session.halted.find(number)
 
 
 __all__ = ["ThreadRequests"]

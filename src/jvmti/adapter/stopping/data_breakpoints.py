@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.showing.variables import VariableRequests
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
     from jvmti.debug.stops import Stop
+    from jvmti.debug.watchpoints import Watchpoint
 
 _ACCESS = {"read": (True, False), "write": (False, True), "readWrite": (True, True)}
 
@@ -86,20 +87,33 @@ class DataBreakpointRequests:
             owner, _, name = identity.rpartition(".")
             read, write = _ACCESS[access]
             functions = self._breakpoints.functions(one, rule, "data breakpoint", text=_accessed)
-            one.request = (
-                self._session.vm.find_class(owner)
-                .fields[name]
-                .watch(
-                    read=read,
-                    write=write,
-                    when=functions.when,
-                    hits=functions.hits.counted,
-                    do=functions.do,
-                )
+            one.request = request = self._session.vm.watch(
+                owner,
+                name,
+                read=read,
+                write=write,
+                when=functions.when,
+                hits=functions.hits.counted,
+                do=functions.do,
+                placed=lambda request: self._placed(one, request),
             )
-            one.is_verified = True
+            _note(one, request)
 
         return create
+
+    def _placed(self, one: ClientBreakpoint, request: Watchpoint) -> None:
+        """Its class has been loaded."""
+        _note(one, request)
+        self._session.conversation.event(
+            "breakpoint", reason="changed", breakpoint=self._breakpoints.shown(one)
+        )
+
+
+def _note(one: ClientBreakpoint, request: Watchpoint) -> None:
+    one.is_verified = request.field is not None
+    one.message = request.failure
+    if request.is_pending:
+        one.message = request.pending_reason or "no class of that name is loaded yet"
 
 
 def _field_of(reference: FrameReference, name: str) -> tuple[str, str] | None:

@@ -56,7 +56,7 @@ class LeavingRequests:
             session.halted.stepping(halted.id, [again])
 
         session.run(halted, restart)
-        session.conversation.afterwards(lambda: session.halted.resume(halted))
+        self._running.let_run(halted, given)
 
     def _restarted(self, stop: Stop) -> None:
         self._session.halt(stop, "restart")
@@ -73,8 +73,7 @@ class LeavingRequests:
             self._running.begin(halted, "over", "line")
 
         self._session.run(halted, leave)
-        session = self._session
-        session.conversation.afterwards(lambda: session.halted.resume(halted))
+        self._running.let_run(halted, given)
         return {}
 
 

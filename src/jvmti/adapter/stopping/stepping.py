@@ -8,16 +8,21 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.adapter.stopping.step_filters import StepFilters
 from jvmti.debug.step_probes import called_from, calls_on_line
-from jvmti.debug.stepping import Steps
+from jvmti.debug.stepping import Steps, end_in_words
 from jvmti.debug.stops import StopRequest
+from jvmti.interface.errors import Error
 from jvmti.interface.signatures import parameters_of
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.debug.stops import Stop
+    from jvmti.model.classes.java_class import Method
 
+_LAMBDAS = ("lambda$", "$anonfun$")
+"""Names of the methods that compilers make of lambdas."""
 _MOST_METHODS = 64
 """Methods that a call may run, to step into one of them."""
 
@@ -29,6 +34,27 @@ class CalledMethod(NamedTuple):
     """The name of the method."""
     descriptor: str
     """Its descriptor."""
+
+
+class _Step:
+    """A step of the client's, for which the VM may have to make several."""
+
+    def __init__(
+        self, thread: int, how: str, by: str, method: Method, filters: StepFilters | None
+    ) -> None:
+        self.thread = thread
+        self.how = how
+        self.by = by
+        self.filters = filters
+        self.is_leaving = False
+        """Whether the thread runs out of a method that steps pass over."""
+        self.has_entries = False
+        self._method = method
+
+    def called_back(self) -> list[Method]:
+        """Methods where a step may end that other code calls: the lambdas of its own class."""
+        its = self._method.declaring_class.methods
+        return [one for one in its if one.name.startswith(_LAMBDAS)][:_MOST_METHODS]
 
 
 class RunRequests:
@@ -47,8 +73,32 @@ class RunRequests:
         session = self._session
         halted = session.halted.get(given.number("threadId"))
         session.run(halted, lambda: session.halted.end_step(halted.id))
-        session.conversation.afterwards(lambda: session.halted.resume(halted))
-        return {"allThreadsContinued": False}
+        return {"allThreadsContinued": self.let_run(halted, given)}
+
+    def let_run(self, halted: HaltedThread, given: Arguments) -> bool:
+        """Let a thread run as soon as the request has been answered.
+
+        Args:
+            halted: the thread.
+            given: the arguments of the request.
+
+        Returns:
+            Whether all threads run on, which were suspended with it.
+        """
+        halted_threads = self._session.halted
+        runs_all = halted_threads.whole.is_stopped and not given.flag("singleThread")
+
+        def resume() -> None:
+            if runs_all:
+                # First: a thread that stops again at once suspends all of them again.
+                halted_threads.whole.resume()
+                for one in halted_threads.all():
+                    if one is not halted:
+                        halted_threads.resume(one)
+            halted_threads.resume(halted)
+
+        self._session.conversation.afterwards(resume)
+        return runs_all
 
     @answers("next")
     def next(self, given: Arguments) -> None:
@@ -73,7 +123,7 @@ class RunRequests:
         halted = session.halted.get(given.number("threadId"))
         by = "instruction" if given.text("granularity", "line") == "instruction" else "line"
         session.run(halted, lambda: self.begin(halted, how, by))
-        session.conversation.afterwards(lambda: session.halted.resume(halted))
+        self.let_run(halted, given)
 
     def begin(self, halted: HaltedThread, how: str, by: str, *more: StopRequest) -> None:
         """Let a thread make a step when it resumes; to be called by way of `HaltedThread.run`.
@@ -86,21 +136,71 @@ class RunRequests:
         """
         session = self._session
         session.halted.end_step(halted.id)
-        steps = Steps(
-            session.vm,
-            halted.thread,
+        method = halted.frames(1)[0].method
+        filters = StepFilters(session.configuration.inner("stepFilters"))
+        # A step that begins in a class of the JDK stays in it.
+        skips = by == "line" and not filters.skips(method)
+        step = _Step(halted.id, how, by, method, filters if skips else None)
+        session.halted.stepping(halted.id, [self._steps(step, halted, how), *more])
+
+    def _steps(self, step: _Step, at: HaltedThread | Stop, how: str) -> Steps:
+        """The VM's part of a step, or the next of them."""
+        return Steps(
+            self._session.vm,
+            at.thread,
             how,
-            by,
-            self._stepped,
+            step.by,
+            lambda stop: self._arrived(step, stop),
             single=True,
-            at=halted.stop,
-            needs=session,
+            at=at.stop if isinstance(at, HaltedThread) else at,
+            needs=self._session,
+            skips=None if step.filters is None else step.filters.skips_class,
         )
-        session.halted.stepping(halted.id, [steps, *more])
+
+    def _arrived(self, step: _Step, stop: Stop) -> None:
+        """The VM has made a step, which may not end here."""
+        if step.filters is not None and not stop.is_at_end:
+            is_back, step.is_leaving = step.is_leaving, False
+            try:
+                if step.filters.skips(stop.method):
+                    if self._leave(step, stop):
+                        return
+                elif is_back and step.how == "into":
+                    # From the middle of the line, into the next call.
+                    self._session.halted.next_steps(
+                        step.thread, lambda: [self._steps(step, stop, "into")]
+                    )
+                    return
+            except Error as error:
+                self._session.halt(stop, "step", description=f"the step ends here: {error}")
+                return
+        self._stepped(stop)
+
+    def _leave(self, step: _Step, stop: Stop) -> bool:
+        """Run out of a method that steps pass over; false if the step has ended meanwhile."""
+        step.is_leaving = True
+
+        def make() -> list[StopRequest]:
+            requests: list[StopRequest] = [self._steps(step, stop, "out")]
+            if step.how != "out" and not step.has_entries:
+                # What runs there may call code of the line that the step began at, or this again.
+                step.has_entries = True
+                for one in step.called_back():
+                    requests.append(one.breakpoint(thread=stop.thread, do=self._stepped))
+            return requests
+
+        return self._session.halted.next_steps(step.thread, make)
 
     def _stepped(self, stop: Stop) -> None:
-        description = "at the end of the method" if stop.is_at_end else None
-        self._session.halt(stop, "step", description=description)
+        self._session.halt(stop, "step", description=end_in_words(stop))
+
+    @answers("gotoTargets", "goto")
+    def goto(self, given: Arguments) -> None:
+        """Refused: no JVM has a function for it."""
+        raise RequestFailed(
+            "no JVM lets a debugger continue a thread at another line; restartFrame begins its "
+            "method again, and returnEarly leaves it"
+        )
 
     # ---- into a chosen call ----------------------------------------------------------------
 
@@ -155,7 +255,7 @@ class RunRequests:
                 raise
 
         session.run(halted, begin)
-        session.conversation.afterwards(lambda: session.halted.resume(halted))
+        self.let_run(halted, given)
 
 
 __all__ = ["CalledMethod", "RunRequests"]

@@ -701,6 +701,38 @@ class Threads(display.Tabular):
         """
         return self.some_virtual(None)
 
+    @property
+    def virtual_count(self) -> int:
+        """About how many virtual threads there are; lists none of them. 0 before Java 21.
+
+        JNI: CallLongMethod, on the JDK's registry of thread containers.
+        """
+        jni = self._vm.jni
+        try:
+            containers = jni.find_class("jdk/internal/vm/ThreadContainers")
+            container = jni.find_class("jdk/internal/vm/ThreadContainer")
+            stream = jni.find_class("java/util/stream/Stream")
+            root = jni.get_static_method_id(
+                containers, "root", "()Ljdk/internal/vm/ThreadContainer;"
+            )
+            count = jni.get_method_id(container, "threadCount", "()J")
+            of_children = jni.get_method_id(container, "children", "()Ljava/util/stream/Stream;")
+            to_array = jni.get_method_id(stream, "toArray", "()[Ljava/lang/Object;")
+        except JavaException:
+            return 0
+        found = -len(self)
+        waiting: list[Any] = [jni.call_static_object_method(containers, root)]
+        while waiting:
+            one = waiting.pop()
+            found += jni.call_long_method(one, count)
+            children: Any = jni.call_object_method(one, of_children)
+            array: Any = jni.call_object_method(children, to_array)
+            waiting += [
+                jni.get_object_array_element(array, number)
+                for number in range(jni.get_array_length(array))
+            ]
+        return max(found, 0)
+
     def some_virtual(self, most: int | None) -> list[Thread]:
         """The same, but no more threads than that of each container, and in all.
 

@@ -1,0 +1,61 @@
+"""Which methods steps pass over: those of the JDK, of chosen classes, and those of compilers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jvmti.adapter.protocol.arguments import Arguments
+from jvmti.interface.modifiers import MethodModifiers
+from jvmti.interface.signatures import matcher
+
+if TYPE_CHECKING:
+    from jvmti.model.classes.java_class import Method
+
+JDK = "$JDK"
+"""Stands for the classes of the JDK among the patterns."""
+_JDK = ("java.*", "javax.*", "jdk.*", "sun.*", "com.sun.*", "netscape.javascript.*")
+_WRITTEN = ("lambda$", "$anonfun$")
+"""Names of methods that compilers make of code that people wrote."""
+
+
+class StepFilters:
+    """The methods that steps pass over.
+
+    Args:
+        given: the object ``stepFilters`` of a configuration. Without ``skipClasses`` these are the
+            classes of the JDK, and without ``skipSynthetics`` methods that only compilers wrote are
+            passed over.
+    """
+
+    def __init__(self, given: Arguments) -> None:
+        patterns = given.texts("skipClasses") if given.has("skipClasses") else [JDK]
+        chosen = [one for text in patterns for one in (_JDK if text == JDK else (text,))]
+        self._matches: Callable[[str], object] | None = None
+        if chosen:
+            self._matches = matcher("\n".join(chosen))
+        self._synthetics = given.flag("skipSynthetics", True)
+        self._constructors = given.flag("skipConstructors")
+        self._initializers = given.flag("skipStaticInitializers")
+
+    def skips_class(self, name: str) -> bool:
+        """Whether steps pass over all methods of a class."""
+        return self._matches is not None and bool(self._matches(name))
+
+    def skips(self, method: Method) -> bool:
+        """Whether steps pass over a method."""
+        name, class_name = method.name, method.class_name
+        if self.skips_class(class_name):
+            return True
+        if self._synthetics and ("$$Lambda" in class_name or "/0x" in class_name):
+            return True  # it stands for a lambda, or is the glue of a method handle
+        if name == "<init>":
+            return self._constructors
+        if name == "<clinit>":
+            return self._initializers
+        if not self._synthetics or name.startswith(_WRITTEN):
+            return False
+        return bool(method.modifiers & (MethodModifiers.SYNTHETIC | MethodModifiers.BRIDGE))
+
+
+__all__ = ["JDK", "StepFilters"]

@@ -1,0 +1,160 @@
+"""Editors that connect, several of them, one beside other tools, and what a killed one leaves."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+import jvmti
+from adapter.client import COMMAND, SOON, Client, Failed, line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from programs import JavaProgram, JavaPrograms
+
+pytestmark = pytest.mark.newest
+
+
+@pytest.fixture
+def program(java_program: JavaPrograms) -> JavaProgram:
+    program = java_program("Debugged")
+    program.expect("ready")
+    return program
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """An adapter that waits for editors, and what it has printed."""
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        try:
+            yield process, process.stdout.readline()
+        finally:
+            process.terminate()
+            process.wait(SOON)
+
+
+def connected(address: str | tuple[str, int]) -> Client:
+    """An editor that has connected."""
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as connection:
+        connection.connect(address)
+        return Client((connection.makefile("rb"), connection.makefile("wb")))
+
+
+def test_editors_that_connect_to_a_socket_share_a_program(
+    program: JavaProgram, tmp_path: Path
+) -> None:
+    """Each has its own breakpoints; one goes, and the other is not disturbed."""
+    path = tmp_path / "debug.sock"
+    with serving("--socket", str(path)) as (process, printed):
+        assert printed == f"waiting for editors at {path}\n"
+        assert path.stat().st_mode & 0o777 == 0o600
+        first, second = connected(str(path)), connected(str(path))
+        first.attach(program.pid, line("GROSS"))
+        thread = first.stopped("breakpoint")
+        second.attach(program.pid, line("LAMBDA"))
+        assert not second.has_event("stopped")
+        first.ask("continue", threadId=thread)
+        assert second.top(second.stopped("breakpoint"))["line"] == line("LAMBDA")
+        # Stopped for one; the other's breakpoint is reached when it has let the thread run.
+        first.disconnect()
+        second.ask("continue", threadId=thread)
+        assert second.top(second.stopped("breakpoint"))["line"] == line("LAMBDA")
+        # The code that it shows has the probes of neither.
+        pointer = second.top(thread)["instructionPointerReference"]
+        shown = second.ask(
+            "disassemble", memoryReference=pointer, instructionOffset=-20, instructionCount=60
+        )
+        assert not [one for one in shown["instructions"] if "Probes" in one["instruction"]]
+        second.disconnect()
+        assert process.poll() is None
+    seen = len(program.lines)
+    while len(program.lines) < seen + 2:
+        program.read_line()
+    assert not path.exists()
+
+
+def test_a_port_wants_the_token_that_was_printed(program: JavaProgram) -> None:
+    """Without it nothing is attached to or started, and the session goes on."""
+    with serving("--port", "0", "--once") as (process, printed):
+        found = re.fullmatch(
+            r"waiting for editors at port (\d+), with the token ([0-9a-f]{32})\n", printed
+        )
+        assert found is not None, printed
+        client = connected(("127.0.0.1", int(found[1])))
+        client.initialize()
+        for wrong in ({}, {"token": ""}, {"token": found[2][:-1]}, {"token": "é" * 32}):
+            with pytest.raises(Failed, match="the token is missing or wrong"):
+                client.ask("attach", pid=program.pid, **wrong)
+            with pytest.raises(Failed, match="the token is missing or wrong"):
+                client.ask("launch", command=["true"], **wrong)
+        with pytest.raises(Failed, match="no program yet"):
+            client.ask("source", source={"path": "/etc/passwd"})
+        client.ask("attach", pid=program.pid, token=found[2])
+        client.event("initialized")
+        client.breakpoints(line("GROSS"))
+        client.ask("configurationDone")
+        client.stopped("breakpoint")
+        client.disconnect()
+        assert process.wait(SOON) == 0
+
+
+def test_a_debugger_works_beside_a_profiler_and_a_trace(
+    program: JavaProgram, client: Client
+) -> None:
+    """Each gets what it asks for, and nothing of the others."""
+    with jvmti.attach(program.pid) as vm:
+        with vm.trace("Debugged.price") as trace, vm.profile("cpu") as profile:
+            client.attach(program.pid, line("GROSS"))
+            for _ in range(3):
+                thread = client.stopped("breakpoint")
+                local = client.locals(thread)
+                assert int(local["net"]["value"]) == 100 * int(local["count"]["value"])
+                client.go("next", thread)
+                assert client.top(thread)["line"] == line("RETURN")
+                client.ask("continue", threadId=thread)
+            client.disconnect()
+            assert trace.read(SOON)
+        assert profile is not None
+    seen = len(program.lines)
+    while len(program.lines) < seen + 2:
+        program.read_line()
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_killed_adapter_ends_the_program_that_it_launched(
+    client: Client, command: Sequence[str], stays: bool
+) -> None:
+    """Unless the configuration says that the program stays."""
+    client.launch(line("GROSS"), command=command, endsWithSession=not stays)
+    client.stopped("breakpoint")
+    (pid,) = [one["body"]["systemProcessId"] for one in client.events if one["event"] == "process"]
+    assert client.process is not None
+    os.kill(client.process.pid, signal.SIGKILL)
+    until = time.monotonic() + (2 if stays else SOON)
+    while time.monotonic() < until and _runs(pid):
+        time.sleep(0.1)
+    assert _runs(pid) == stays
+    if stays:
+        os.kill(pid, signal.SIGKILL)
+
+
+def _runs(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] != b"Z"
+    except FileNotFoundError:
+        return False
