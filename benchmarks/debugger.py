@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -125,18 +125,18 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
     found: dict[str, list[float]] = {}
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
+    command = [jdk / "bin" / "java", "-cp", classes, "JdiDebugger", port, LINE]
     with program(jvm, classes, AGENT.format(port)) as target:
-        client = Program(jdk / "bin" / "java", "-cp", classes, "JdiDebugger", port, LINE)
-        try:
-            for _ in range(chosen.rounds):
+        for _ in range(chosen.rounds):
+            # A debugger of its own for each session, as an editor starts one.
+            with closing(Program(*command)) as client:
                 target.ask("beat 1")
-                _add(found, "first stop", client.ask("first stop"))
-                _add(found, "look", client.ask("look"))
-                _add(found, "step", client.ask("step"))
-                _add(found, "step", client.ask("step"))
+                for what in ("first stop", "look", "step", "step"):
+                    _add(found, what, client.ask(what))
                 client.ask("go on")
                 target.ask("beat 0")
                 client.ask("detach")
+        with closing(Program(*command)) as client:
             client.ask("attach")
             for what in ("condition", "log"):
                 client.ask(what)
@@ -149,8 +149,6 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
             client.ask("attach")
             for _ in range(3):
                 _add(found, "threads", client.ask("threads"))
-        finally:
-            client.close()
     return {**{name: min(times) for name, times in found.items()}, "lost": lost}
 
 
