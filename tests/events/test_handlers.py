@@ -381,6 +381,19 @@ def straight_of(vm: jvmti.VM, code: Code) -> Callable[[int], int]:
     return lambda value: vm.jni.call_static_int_method(code.cls, method, [value])
 
 
+@pytest.mark.oldest_and_newest
+def test_an_event_whose_handler_has_just_gone_gives_back_its_objects(vm: jvmti.VM) -> None:
+    changing = vm.jni.find_class("Events$Changing")
+    with vm.env.on("ClassFileLoadHook", lambda _: None, own=True):
+        # As until the agent knows it.
+        vm._handlers._plans.clear()
+        assert vm.stats.agent is not None
+        before = vm.stats.agent.objects
+        vm.env.retransform_classes([changing])
+        assert vm.stats.agent is not None
+        assert vm.stats.agent.objects == before
+
+
 def test_an_event_that_a_call_runs_into_is_handled_by_the_calling_thread(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code, stopping: None
 ) -> None:

@@ -195,6 +195,12 @@ class _Decoder:
         if all(isinstance(shape, Reference | Number) for shape in sizes):
             self.event = self._fixed(sizes)
 
+    def release(self, payload: bytes, session: Session) -> None:
+        """Give back the handles of an event that nobody gets."""
+        at = 0
+        for _, get in self.parts:
+            _, at = get(payload, at, session)
+
     def _variable(self, env: Env, payload: bytes, session: Session, last: _Last) -> JvmtiEvent:
         made = object.__new__(self.cls)
         values = made.__dict__
@@ -418,10 +424,13 @@ class Handlers:
             if not called:
                 self._plans.pop((environment, sent_as), None)
                 continue
-            decoder = self._decoders.get(number)
-            if decoder is None:
-                decoder = self._decoders[number] = _Decoder(EVENTS[number])
-            self._plans[environment, sent_as] = _Plan(decoder, env, tuple(called))
+            self._plans[environment, sent_as] = _Plan(self._decoder(number), env, tuple(called))
+
+    def _decoder(self, number: int) -> _Decoder:
+        decoder = self._decoders.get(number)
+        if decoder is None:
+            decoder = self._decoders[number] = _Decoder(EVENTS[number])
+        return decoder
 
     def _send(self, env: Env, declaration: EventDeclaration) -> None:
         """Send the agent the current handlers and limits of an event."""
@@ -449,7 +458,9 @@ class Handlers:
     def _handle(self, number: int, environment: int, payload: bytes, last: _Last) -> bytes:
         plan = self._plans.get((environment, number))
         if plan is None:  # cancelled while the event was on its way
-            return b"\0" if EVENTS[number & ~OWN].declaration.answers else b""
+            decoder = self._decoder(number & ~OWN)
+            decoder.release(payload, self._session)
+            return b"\0" if decoder.answers else b""
         decoder = plan.decoder
         event = decoder.event(plan.env, payload, self._session, last)
         if decoder.answers:
