@@ -120,6 +120,18 @@ def test_flight_recorder_takes_the_samples_if_asked_to(serving: JavaProgram) -> 
     assert "takes none of engine=" in refused.stderr
 
 
+def test_a_loop_writes_a_file_for_each_time(serving: JavaProgram, tmp_path: Path) -> None:
+    with hanging(serving):
+        words = ("--loop", 1, "--duration", 2, "-o", tmp_path / "p-%t.pb.gz")
+        shown = here("profile", serving.pid, *words)
+    assert shown.returncode == 0, shown.stderr
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    first, second = map(jvmti.profile.open, files)
+    assert first.share("Serving.burn") > 0.5
+    assert second.began >= first.ended
+
+
 def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
     with hanging(serving):
         command = [*COMMAND, "profile", str(serving.pid), "--duration", "60", "--json"]
