@@ -236,7 +236,7 @@ class HaltedThreads:
             RequestFailed: it runs, or there is none.
         """
         found = self.find(number)
-        if found is None and self.whole.is_stopped:
+        if found is None and self.whole.holds(number):
             found = self.on_demand(number)
         if found is None:
             raise _resumed(number)

@@ -97,7 +97,13 @@ class ReplacementRequests:
             )
         path = ":".join(map(str, vm.source_path.class_path))
         command = [*self._started(javac), "-g", "-nowarn", "-proc:none", "-d", str(place)]
-        command += ["--release", str(self._release(sources))]
+        release = str(self._release(sources))
+        home = vm.source_path.java_home
+        if javac.endswith(".jar") and home is not None:
+            # Its --release needs a file that runtime images leave out.
+            command += ["-source", release, "-target", release, "--system", str(home)]
+        else:
+            command += ["--release", release]
         try:
             done = subprocess.run(
                 [*command, "-cp", path, *sources],

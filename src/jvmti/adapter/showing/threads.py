@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _VIRTUAL = 100
 """Virtual threads that are listed, unless the configuration says otherwise."""
+_INEXACT = 32
+"""Their count may be wrong by a few platform threads."""
 _MORE = (1 << 53) - 1
 """The number of those that are not listed."""
 
@@ -68,8 +70,8 @@ class ThreadRequests:
         # Listing them runs Java code, which may need a lock of a suspended thread.
         if not self._session.halted.whole.is_stopped:
             self._listed = vm.threads.some_virtual(most)
-            is_all = len(self._listed) < most
-            self._more = 0 if is_all else max(vm.threads.virtual_count - most, 0)
+            more = vm.threads.virtual_count - len(self._listed)
+            self._more = more if more > _INEXACT else 0
         found = self._listed
         return [
             one

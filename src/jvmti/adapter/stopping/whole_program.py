@@ -31,6 +31,10 @@ class WholeProgram:
         """Whether all threads are suspended now."""
         return self._suspension is not None
 
+    def holds(self, number: int) -> bool:
+        """Whether a thread is suspended with the others; one that ran on alone is not."""
+        return self.is_stopped and number not in self._free
+
     def stop_with(self, vm: VM, thread: Thread, number: int) -> bool:
         """Suspend all threads but one, which has stopped by itself.
 
