@@ -1120,6 +1120,10 @@ def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
         vm.breakpoint("Stopping", "factoriel")
     with pytest.raises(LookupError, match=r"no signature \(J\)V; there are \(ILjava"):
         vm.breakpoint("Stopping", "add", signature="(J)V")
+    with pytest.raises(ValueError, match='for a method add of Stopping, pass "Stopping", "add"'):
+        vm.breakpoint("Stopping.add")
+    with pytest.raises(TypeError, match="not Method; for a Method that you have"):
+        vm.breakpoint(method(vm, "add"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no method of Stopping has no code at line 1;"):
         vm.breakpoint("Stopping", line=1)
     shape = {one.name: one for one in vm.find_class("Stopping$Shape").methods}

@@ -105,8 +105,7 @@ class Breakpoint(StopRequest):
             self._keep(lambda: self._place(method, at, condition))
             return
         assert named is not None
-        if named[1] is None and line is None:
-            raise ValueError("a breakpoint by name takes a method, a line, or both")
+        _check_named(named, line)
         self._number = self._make(Event.BREAKPOINT)
         self._keep(lambda: self._wait_for(named[0]))
 
@@ -125,9 +124,8 @@ class Breakpoint(StopRequest):
             names = exactly(method.class_name), exactly(method.name), exactly(method.signature)
         else:
             assert self._named is not None
+            _check_named(self._named, self.line)
             classes, methods, signature = self._named
-            if methods is None and self.line is None:
-                raise ValueError("a breakpoint by name takes a method, a line, or both")
             names = (classes, methods, None if signature is None else exactly(signature))
         self._where: dict[str, Any] = {
             "classes": names[0],
@@ -506,6 +504,32 @@ class Breakpoint(StopRequest):
             return at
         method, location = self.places[0]
         return f"{method.class_name}.{method.name}{at or f' at {location}'}"
+
+
+def class_patterns(classes: Any) -> str:
+    """Patterns of classes, one per line.
+
+    Raises:
+        TypeError: they are something else.
+    """
+    patterns = [classes] if isinstance(classes, str) else classes
+    if not isinstance(patterns, Iterable) or not all(isinstance(one, str) for one in patterns):
+        raise TypeError(
+            "a breakpoint by name takes a class or pattern such as "
+            f"'com.acme.Order', or several, not {type(classes).__name__}; "
+            "for a Method that you have, call its method breakpoint"
+        )
+    return "\n".join(patterns)
+
+
+def _check_named(named: tuple[str, str | None, str | None], line: int | None) -> None:
+    """Find what is missing before anything changes in the VM."""
+    classes, method, _ = named
+    if method is None and line is None:
+        owner, _, last = classes.rpartition(".")
+        known = owner and "\n" not in classes
+        hint = f'; for a method {last} of {owner}, pass "{owner}", "{last}"' if known else ""
+        raise ValueError(f"a breakpoint by name takes a method, a line, or both{hint}")
 
 
 def location_of(method: Method, line: int | None, location: int | None) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jvmti import display
 from jvmti.debug.breakpoint_table import BreakpointTable
-from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.breakpoints import Breakpoint, class_patterns
 from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
 from jvmti.debug.watchpoints import Watchpoint
@@ -776,6 +776,7 @@ class VM:
                 redefined, so that its ``places`` may have changed.
 
         Raises:
+            TypeError: the classes are no text.
             ValueError: neither a method nor a line is named, or a loaded class of that very name
                 has no such line, or no such place.
             LookupError: a loaded class of that very name has no such method.
@@ -787,7 +788,7 @@ class VM:
         return Breakpoint(
             self,
             None,
-            (classes if isinstance(classes, str) else "\n".join(classes), methods, signature),
+            (class_patterns(classes), methods, signature),
             line,
             location,
             when=when,
