@@ -196,7 +196,7 @@ class _Decoder:
             self.event = self._fixed(sizes)
 
     def release(self, payload: bytes, session: Session) -> None:
-        """Give back the handles of an event that nobody gets."""
+        """Give back the handles of an event without a handler."""
         at = 0
         for _, get in self.parts:
             _, at = get(payload, at, session)
