@@ -133,8 +133,8 @@ MUTATIONS = (
     Mutation("backslashes in argument files are kept", "command_line.py", 'elif char == "\\\\" and at < len(text):', "elif False:", "tests/target/test_command_line.py"),
     Mutation("options hold anything", "options.py", "    if not _VALUE.match(text):", "    if False:", "tests/target/test_options.py"),
     # ---- probes: in class files, in the agent, in the package
-    Mutation("a handler protects another range", "tables.cpp", "out_->u2(moves_.target(handlers.u2(), &near));", "out_->u2(handlers.u2());", PROBES),
-    Mutation("lines stay where the code was", "tables.cpp", "write2(to, mapped(read2(from), &near));", "write2(to, read2(from));", PROBES),
+    Mutation("a handler protects another range", "tables.cpp", "out_->u2(moves_.target(handlers.u2()));", "out_->u2(handlers.u2());", PROBES),
+    Mutation("lines stay where the code was", "tables.cpp", "write2(to, mapped(read2(from)));", "write2(to, read2(from));", PROBES),
     Mutation("a long stays when its second slot has something else", "tracker.cpp", "locals_[slot].tag == Tag::kSecond && slot > 0", "false", "tests/instrumentation/test_locals.py"),
     Mutation("a long has no second slot", "tracker.cpp", "if (size == 2) locals_[slot + 1]", "if (false) locals_[slot + 1]", "tests/instrumentation/test_locals.py"),
     Mutation("locals of probes have no space", "copying.cpp", "most_locals_ = max_locals_;", "most_locals_ = max_locals_ - 1;", PROBES),

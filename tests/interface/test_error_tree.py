@@ -14,10 +14,10 @@ import jvmti
 NOT_RAISED_TO_CALLERS = {
     "CommandFailed", "RemoteTraceback", "PrintableError",
     "MalformedMessage", "RequestFailed", "RequestCancelled", "StreamLost",
-    "Forbidden", "NoSuchCall", "NotAssigned",
+    "Forbidden", "NoSuchCall", "NotAssigned", "NotReadable",
 }  # fmt: skip
 """How a command ends, the cause of another exception, and what the base is made of; how a request
-of an editor ends; and what becomes an `ExpressionError`."""
+of an editor ends; what becomes an `ExpressionError`; and what the controller decides instead."""
 
 
 def exceptions() -> list[type[BaseException]]:
