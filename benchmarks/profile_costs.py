@@ -191,7 +191,7 @@ def flame_graph(jvm: jvms.Jvm, folder: Path) -> None:
     times = []
     with working(jvm, folder) as work:
         for number in range(3):
-            path = folder / f"one{number}.html"
+            path = folder / f"{jvm.name}-{number}.html"
             began = time.perf_counter()
             command = [sys.executable, "-m", "jvmti", "profile", str(work.pid), "--duration", "1"]
             subprocess.run([*command, "-o", str(path)], check=True, stderr=subprocess.DEVNULL)

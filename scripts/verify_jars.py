@@ -10,6 +10,7 @@ takes without, is a failure.
 from __future__ import annotations
 
 import argparse
+import fcntl
 import fnmatch
 import subprocess
 import sys
@@ -54,6 +55,8 @@ def listed(pattern: str = "*") -> list[str]:
 def fetched(jars: list[str], to: Path) -> list[Path]:
     """Bring what is not there yet, in one run of Maven; the files, in the order of the list.
 
+    Processes that want the same wait for each other.
+
     Args:
         jars: as `group:name:version`, or with a classifier: `group:name:version:sources`.
         to: the folder for them.
@@ -61,12 +64,14 @@ def fetched(jars: list[str], to: Path) -> list[Path]:
     to.mkdir(parents=True, exist_ok=True)
     parts = [one.split(":") for one in jars]
     files = [to / f"{group}.{'-'.join(rest)}.jar" for group, *rest in parts]
-    missing = [one for one, file in zip(jars, files, strict=True) if not file.exists()]
-    if missing:
-        pom = to / "pom.xml"
-        items = "".join(_item(*one.split(":")) for one in missing)
-        pom.write_text(POM.format(to=to, items=items))
-        subprocess.run(["mvn", "-q", "-B", "-f", pom, COPY], check=True)
+    with (to / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        missing = [one for one, file in zip(jars, files, strict=True) if not file.exists()]
+        if missing:
+            pom = to / "pom.xml"
+            items = "".join(_item(*one.split(":")) for one in missing)
+            pom.write_text(POM.format(to=to, items=items))
+            subprocess.run(["mvn", "-q", "-B", "-f", pom, COPY], check=True)
     return files
 
 

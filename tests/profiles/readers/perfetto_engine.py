@@ -54,8 +54,11 @@ def rows(node: str, trace: Path, folder: Path, *queries: str) -> list[list[dict[
     requests, answers = folder / "requests", folder / "answers"
     requests.write_bytes(stream.SerializeToString())
     command = [node, str(SCRIPT), str(engine()), str(requests), str(answers)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
+    # Into a file: Node.js ends with its message, of a bundle's line of megabytes, half in a pipe.
+    errors = folder / "errors"
+    with errors.open("w") as output:
+        done = subprocess.run(command, stderr=output, timeout=120, check=False)
+    assert done.returncode == 0, errors.read_text()[-2000:]
     answered = _message("TraceProcessorRpcStream")()
     answered.ParseFromString(answers.read_bytes())
     results = [one.query_result for one in answered.msg if one.response == QUERY]

@@ -42,7 +42,7 @@ def build(folder: Path) -> Path:
     )
     program = folder / "fuzz_classes"
     sources = [
-        *sorted((native / "classfile").glob("*.cpp")),
+        *sorted((native / "classfile").rglob("*.cpp")),
         TESTS / "native" / "fuzz_classes.cpp",
     ]
     folders = [native, folder]

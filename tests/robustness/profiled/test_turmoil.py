@@ -20,7 +20,7 @@ def test_profiles_of_a_program_in_turmoil(java_program: JavaPrograms, mode: str)
         pytest.skip(f"this JVM has no {mode}")
     if java_program.jvm.name == "zero":
         pytest.skip("the interpreter-only VM takes no samples by signals")
-    outcome = turmoil.profile(java_program, mode, seconds=3, seed=1)
+    outcome = turmoil.profile(java_program, mode, seconds=2, seed=1)
     assert outcome.samples > 100, outcome
     # A walk may fail where a frame is not complete, or its code was thrown away.
     assert outcome.failed < 0.35 * outcome.samples, outcome
