@@ -101,8 +101,10 @@ def _taken(
     what = f"profiling {' and '.join(intervals)}"
     profiles: list[Any] = []
     try:
-        with _running(vm, given, intervals) as profiles, display.progress(what) as report:
-            _wait(vm, length, report)
+        with _running(vm, given, intervals) as profiles:
+            began = time.monotonic()
+            with display.progress(what) as report:
+                _wait(vm, length, report, began)
     except (KeyboardInterrupt, TargetLost):
         if not profiles:
             raise
@@ -115,8 +117,8 @@ def _together(profiles: list[Any]) -> Profile:
     return merged
 
 
-def _wait(vm: VM, length: float | None, report: Any) -> None:
-    began = time.monotonic()
+def _wait(vm: VM, length: float | None, report: Any, began: float) -> None:
+    """Wait until so many seconds after the beginning, or until the program that we started ends."""
     while True:
         passed = time.monotonic() - began
         if length is not None:
@@ -136,7 +138,7 @@ def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]
         profiles: list[Any] = []
         try:
             with _running(vm, given, intervals) as profiles:
-                _wait(vm, given.loop, lambda *numbers: None)
+                _wait(vm, given.loop, lambda *numbers: None, time.monotonic())
         except KeyboardInterrupt:
             interrupted = True
         if profiles:
