@@ -147,6 +147,7 @@ def lied_about(target: Target, lies: list[tuple[Declaration, int]], *, jni: bool
     return reached
 
 
+@pytest.mark.oldest_and_newest  # it is the agent that is lied to, whatever the VM
 @pytest.mark.parametrize("lie", false_answers.LIES, ids=false_answers.LIES.values())
 def test_what_jvm_ti_answers_is_not_believed(target: Target, lie: int) -> None:
     every = false_answers.lied_about()

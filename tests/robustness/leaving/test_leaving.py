@@ -38,6 +38,7 @@ def test_a_killed_controller_leaves_nothing_suspended_held_or_open(
 
 
 @pytest.mark.slow
+@pytest.mark.oldest_and_newest
 @pytest.mark.parametrize("how", kills.HOW)
 def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
     java_program: programs.JavaPrograms, how: str
@@ -49,6 +50,7 @@ def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
     comes_back_at_once(outcome)
 
 
+@pytest.mark.oldest_and_newest
 @pytest.mark.not_sanitized(reason="a sanitizer keeps freed memory for a while")
 def test_attaching_and_detaching_leaves_no_memory_threads_or_descriptors(
     java_program: programs.JavaPrograms,
