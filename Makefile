@@ -110,6 +110,7 @@ bench: install java
 #
 # The libraries go to src/jvmti/_native, where the linked package looks for them, with a
 # note of the Python that it is linked to; only what changed is built again. A failing build says so in the compiler's words.
+# A library that changed is a new file: a JVM that has loaded the one before goes on with that.
 install: $(VENV)/.installed
 	@mkdir -p build; flock build/.lock sh -ec ' \
 	    test -f $(BUILD)/build.ninja || $(BIN)/cmake -G Ninja -S native -B $(BUILD) \
@@ -117,7 +118,8 @@ install: $(VENV)/.installed
 	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >build/native.log 2>&1 \
 	        || { cat build/native.log; rm -rf $(BUILD); exit 1; }; \
 	    $(BIN)/cmake --build $(BUILD) >build/native.log 2>&1 || { cat build/native.log; exit 1; }; \
-	    $(BIN)/cmake --install $(BUILD) --prefix src >build/native.log; \
+	    $(BIN)/cmake --install $(BUILD) --prefix $(BUILD)/installed >build/native.log; \
+	    cp -au --remove-destination $(BUILD)/installed/. src; \
 	    echo "$(CURDIR)/$(BIN)/python" >src/jvmti/_native/python'
 
 ## checked     the agent that checks its locks, and whose memory runs out on request, for tests
