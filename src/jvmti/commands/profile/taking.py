@@ -118,7 +118,7 @@ def _together(profiles: list[Any]) -> Profile:
 
 
 def _wait(vm: VM, length: float | None, report: Any, began: float) -> None:
-    """Wait until so many seconds after the beginning, or until the program that we started ends."""
+    """Wait to the end of that length in seconds, or of the program if we have started it."""
     while True:
         passed = time.monotonic() - began
         if length is not None:
