@@ -137,15 +137,28 @@ void Borrowed::release() {
   reference_ = nullptr;
 }
 
-In<List<kinds::Field>>::In(Call& call, int parameter) {
+namespace {
+
+// The handles of a list, and room for what they name; none if the call is refused.
+template <class T>
+Reader handles_with_room(Call& call, int parameter, Array<T>* room, uint32_t* count) {
   Reader& reader = call.reader(parameter);
-  uint32_t count = 0;
-  if (!reader.count(&count, sizeof(uint64_t))) return;
-  Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
-  if (!items_.allocate(count)) {
+  uint32_t there = 0;
+  if (!reader.count(&there, sizeof(uint64_t))) return Reader(nullptr, 0);
+  Reader handles(reader.take(there * sizeof(uint64_t)), there * sizeof(uint64_t));
+  if (!room->allocate(there)) {
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return;
+    return Reader(nullptr, 0);
   }
+  *count = there;
+  return handles;
+}
+
+}  // namespace
+
+In<List<kinds::Field>>::In(Call& call, int parameter) {
+  uint32_t count = 0;
+  Reader items = handles_with_room(call, parameter, &items_, &count);
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t handle = items.number<uint64_t>();
     items_[i] = call.session.fields.find(handle);
@@ -159,14 +172,8 @@ In<List<kinds::Field>>::In(Call& call, int parameter) {
 }
 
 In<List<kinds::Method>>::In(Call& call, int parameter) {
-  Reader& reader = call.reader(parameter);
   uint32_t count = 0;
-  if (!reader.count(&count, sizeof(uint64_t))) return;
-  Reader items(reader.take(count * sizeof(uint64_t)), count * sizeof(uint64_t));
-  if (!items_.allocate(count)) {
-    call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
-    return;
-  }
+  Reader items = handles_with_room(call, parameter, &items_, &count);
   for (uint32_t i = 0; i < count; ++i) {
     uint64_t handle = items.number<uint64_t>();
     MethodRecord* record = call.session.methods.find(handle);

@@ -19,7 +19,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.heap.errors import Cancelled, HeapError, NotADump, TooManyObjects
-from jvmti.target.agent_library import own_folder
+from jvmti.target.own_libraries import load_library
 
 __all__ = [
     "CLASS",
@@ -205,13 +205,8 @@ class _Progress(ctypes.Structure):
 
 @functools.cache
 def _load() -> ctypes.CDLL:
-    path = os.path.join(own_folder(), "libjvmti_heap.so")
-    try:
-        library = ctypes.CDLL(path)
-    except OSError as error:
-        raise HeapError(f"the heap library cannot be loaded: {error}") from None
     number, size, place = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
-    signatures: dict[str, list[Any]] = {
+    functions: dict[str, list[Any]] = {
         "open": [place, size, number, place, place, place],
         "summarize": [place, place, size],
         "column": [place, number, place, place, place],
@@ -243,13 +238,7 @@ def _load() -> ctypes.CDLL:
         "blank_arrays": [place, place, size, place, size],
         "blank_fields": [place, place, size, number, place, size],
     }
-    for name, arguments in signatures.items():
-        function = getattr(library, f"jvmti_heap_{name}")
-        function.argtypes = arguments
-        function.restype = ctypes.c_int32
-    library.jvmti_heap_close.argtypes = [place]
-    library.jvmti_heap_close.restype = None
-    return library
+    return load_library("heap", functions, closing=["close"], failure=HeapError)
 
 
 def _check(status: int, what: str) -> None:

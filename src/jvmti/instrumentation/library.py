@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from jvmti.layouts.probes import (
     LeftOut,
 )
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.target.agent_library import own_folder
+from jvmti.target.own_libraries import load_library
 from jvmti.text.modified_utf8 import encode
 
 _OK, _OUT_OF_MEMORY, _MALFORMED, _BAD_PLAN, _TOO_LARGE = range(5)
@@ -97,26 +96,13 @@ class _Result(ctypes.Structure):
 
 @functools.cache
 def _load() -> ctypes.CDLL:
-    path = os.path.join(own_folder(), "libjvmti_classfile.so")
-    try:
-        library = ctypes.CDLL(path)
-    except OSError as error:
-        raise Error(f"the class file library cannot be loaded: {error}") from None
     place, size = ctypes.c_void_p, ctypes.c_uint64
-    signatures: dict[str, list[Any]] = {
+    functions: dict[str, list[Any]] = {
         "plan_open": [ctypes.c_char_p, size, place],
         "open": [place],
         "instrument": [place, place, ctypes.c_char_p, size, ctypes.c_uint32, place],
     }
-    for name, arguments in signatures.items():
-        function = getattr(library, f"jvmti_classfile_{name}")
-        function.argtypes = arguments
-        function.restype = ctypes.c_int32
-    for name in ("plan_close", "close"):
-        function = getattr(library, f"jvmti_classfile_{name}")
-        function.argtypes = [place]
-        function.restype = None
-    return library
+    return load_library("classfile", functions, closing=["plan_close", "close"], failure=Error)
 
 
 def plan_of(probes: Iterable[Probe]) -> bytes:

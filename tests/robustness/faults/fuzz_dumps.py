@@ -41,7 +41,7 @@ import jvmti.heap  # noqa: E402
 from heap.hprof import small  # noqa: E402
 from heap.hprof_copy import copy_of  # noqa: E402
 from jvmti.heap import files, library  # noqa: E402
-from jvmti.target import hotspot, processes  # noqa: E402
+from jvmti.target import hotspot, own_libraries, processes  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -226,7 +226,7 @@ def sanitized() -> ctypes.CDLL:
     if not path.exists() or path.stat().st_mtime < newest:
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([*COMPILE.split(), f"-I{NATIVE}", *sources, "-o", path], check=True)
-    library.own_folder = lambda: str(path.parent)
+    own_libraries.own_folder = lambda: str(path.parent)
     return ctypes.CDLL(str(path))
 
 

@@ -25,7 +25,7 @@ sys.path.insert(0, str(TESTS))
 
 import jvms  # noqa: E402
 import jvmti.profile  # noqa: E402
-from jvmti.profile.formats.jfr import library  # noqa: E402
+from jvmti.target import own_libraries  # noqa: E402
 from robustness.faults.fuzz_dumps import COMPILE, with_sanitizer  # noqa: E402
 
 NATIVE = jvms.ROOT / "native"
@@ -38,7 +38,7 @@ def use_sanitized() -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     sources = sorted((NATIVE / "recording").glob("*.cpp"))
     subprocess.run([*COMPILE.split(), f"-I{NATIVE}", *sources, "-o", path], check=True)
-    library.own_folder = lambda: str(path.parent)
+    own_libraries.own_folder = lambda: str(path.parent)
     ctypes.CDLL(str(path))
 
 

@@ -13,7 +13,6 @@ from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
     Error,
     ErrorCode,
-    JavaException,
     NotInThisVersion,
     ThreadNotAlive,
     error_for,
@@ -24,6 +23,7 @@ from jvmti.model.threads.frames import Frame, Places
 from jvmti.model.threads.locks import locks_of_stack
 from jvmti.model.threads.sampling import at_once, sampled
 from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
+from jvmti.model.threads.thread_containers import containers_of
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.text.quantities import quantity
@@ -707,31 +707,10 @@ class Threads(display.Tabular):
 
         JNI: CallLongMethod, on the JDK's registry of thread containers.
         """
-        jni = self._vm.jni
-        try:
-            containers = jni.find_class("jdk/internal/vm/ThreadContainers")
-            container = jni.find_class("jdk/internal/vm/ThreadContainer")
-            stream = jni.find_class("java/util/stream/Stream")
-            root = jni.get_static_method_id(
-                containers, "root", "()Ljdk/internal/vm/ThreadContainer;"
-            )
-            count = jni.get_method_id(container, "threadCount", "()J")
-            of_children = jni.get_method_id(container, "children", "()Ljava/util/stream/Stream;")
-            to_array = jni.get_method_id(stream, "toArray", "()[Ljava/lang/Object;")
-        except JavaException:
+        containers = containers_of(self._vm)
+        if containers is None:
             return 0
-        found = -len(self)
-        waiting: list[Any] = [jni.call_static_object_method(containers, root)]
-        while waiting:
-            one = waiting.pop()
-            found += jni.call_long_method(one, count)
-            children: Any = jni.call_object_method(one, of_children)
-            array: Any = jni.call_object_method(children, to_array)
-            waiting += [
-                jni.get_object_array_element(array, number)
-                for number in range(jni.get_array_length(array))
-            ]
-        return max(found, 0)
+        return max(sum(map(containers.count, containers)) - len(self), 0)
 
     def some_virtual(self, most: int | None) -> list[Thread]:
         """The same, but no more threads than that of each container, and in all.
@@ -741,41 +720,17 @@ class Threads(display.Tabular):
         Args:
             most: how many; ``None`` for all.
         """
-        vm = self._vm
-        jni = vm.jni
-        try:
-            containers = jni.find_class("jdk/internal/vm/ThreadContainers")
-            container = jni.find_class("jdk/internal/vm/ThreadContainer")
-            stream = jni.find_class("java/util/stream/Stream")
-            root = jni.get_static_method_id(
-                containers, "root", "()Ljdk/internal/vm/ThreadContainer;"
-            )
-            of_threads = jni.get_method_id(container, "threads", "()Ljava/util/stream/Stream;")
-            of_children = jni.get_method_id(container, "children", "()Ljava/util/stream/Stream;")
-            to_array = jni.get_method_id(stream, "toArray", "()[Ljava/lang/Object;")
-            limit = jni.get_method_id(stream, "limit", "(J)Ljava/util/stream/Stream;")
-        except JavaException:
-            return []  # virtual threads came with Java 21
-
-        def items(of: Any, method: Any) -> list[Any]:
-            stream_of: Any = jni.call_object_method(of, method)
-            if most is not None:
-                stream_of = jni.call_object_method(stream_of, limit, [most])
-            array: Any = jni.call_object_method(stream_of, to_array)
-            length = jni.get_array_length(array)
-            if not length:
-                return []
-            return list(vm.map.get_object_array_element(array, numpy.arange(length)).value)
-
+        containers = containers_of(self._vm)
+        if containers is None:
+            return []
         threads: list[Thread] = []
-        waiting = [jni.call_static_object_method(containers, root)]
-        while waiting and (most is None or len(threads) < most):
-            one = waiting.pop()
-            its = [thread for thread in items(one, of_threads) if thread is not None]
+        for one in containers:
+            its = containers.threads(one, most)
             if its:
-                flags = vm.map.is_virtual_thread(its).value.tolist()
+                flags = self._vm.map.is_virtual_thread(its).value.tolist()
                 threads += [thread for thread, flag in zip(its, flags, strict=True) if flag]
-            waiting += items(one, of_children)
+            if most is not None and len(threads) >= most:
+                break
         return threads[:most]
 
     def stack_tree(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.errors import ProfileError
-from jvmti.target.agent_library import own_folder
+from jvmti.target.own_libraries import load_library
 
 __all__ = [
     "Traces",
@@ -37,13 +36,8 @@ _OK, _OUT_OF_MEMORY, _DAMAGED = range(3)
 
 @functools.cache
 def _load() -> ctypes.CDLL:
-    path = os.path.join(own_folder(), "libjvmti_recording.so")
-    try:
-        library = ctypes.CDLL(path)
-    except OSError as error:
-        raise ProfileError(f"the recording library cannot be loaded: {error}") from None
     size, place, text = ctypes.c_uint64, ctypes.c_void_p, ctypes.c_char_p
-    signatures: dict[str, list[Any]] = {
+    functions: dict[str, list[Any]] = {
         "count": [place, size, size, place, size, place],
         "places": [place, size, size, place, size, place, place],
         "rows": [place, size, place, size, text, size, place, place],
@@ -53,11 +47,7 @@ def _load() -> ctypes.CDLL:
         "distinct": [place, size, size, place, place, place],
         "distinct_stacks": [place, size, place, size, place, place, place],
     }
-    for name, arguments in signatures.items():
-        function = getattr(library, f"jvmti_recording_{name}")
-        function.argtypes = arguments
-        function.restype = ctypes.c_int32
-    return library
+    return load_library("recording", functions, failure=ProfileError)
 
 
 def _call(name: str, *arguments: Any) -> None:
