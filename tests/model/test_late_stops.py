@@ -199,6 +199,8 @@ def test_a_condition_about_fields_is_decided_by_the_probe(
     assert point.hits == 2
     assert vm.stats.agent.events_answered == 2  # type: ignore[union-attr]
     point.cancel()
+    with pytest.raises(ValueError, match="Stopping has no field 'countd'; did you mean 'counted'"):
+        vm.breakpoint("Stopping", "add", when="this.countd > 1")
     with pytest.raises(ConditionError, match="not an expression"):
         vm.breakpoint("Stopping", "add", when="n ==")
 

@@ -1122,6 +1122,8 @@ def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
         vm.breakpoint("Stopping", "add", signature="(J)V")
     with pytest.raises(ValueError, match='for a method add of Stopping, pass "Stopping", "add"'):
         vm.breakpoint("Stopping.add")
+    with pytest.raises(TypeError, match="not int; a line goes as line="):
+        vm.breakpoint("Stopping", 12)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="not Method; for a Method that you have"):
         vm.breakpoint(method(vm, "add"))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no method of Stopping has no code at line 1;"):

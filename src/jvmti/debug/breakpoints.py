@@ -525,6 +525,10 @@ def class_patterns(classes: Any) -> str:
 def _check_named(named: tuple[str, str | None, str | None], line: int | None) -> None:
     """Find what is missing before anything changes in the VM."""
     classes, method, _ = named
+    if method is not None and not isinstance(method, str):
+        raise TypeError(
+            f"a method has a name or a pattern, not {type(method).__name__}; a line goes as line="
+        )
     if method is None and line is None:
         owner, _, last = classes.rpartition(".")
         known = owner and "\n" not in classes

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.debug.declared_fields import check_fields
 from jvmti.instrumentation.probes import Operand, Probe, Step
 from jvmti.interface.errors import Error, ProtocolError, StopOver, UnmodifiableClass
 from jvmti.layouts.probes import Operand as Kind
@@ -151,6 +152,7 @@ class StopProbes(ProbeSet):
 
         Raises:
             UnmodifiableClass: the VM lets nobody change the only one of them.
+            BadProbe: the condition is about a field that none of them has.
         """
         modifiable = self._vm.env.map.is_modifiable_class(list(classes)).check().value
         chosen = [one for one, is_so in zip(classes, modifiable, strict=True) if is_so]
@@ -160,6 +162,7 @@ class StopProbes(ProbeSet):
                 detail=f"{classes[0].name} {why}, so an agent that was attached late cannot stop "
                 "in it"
             )
+        check_fields(self._plan, chosen)
         names = {one.name for one in chosen}
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
         self._place(chosen)
