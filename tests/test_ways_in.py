@@ -23,13 +23,13 @@ from jvmti.interface.constants import VMPhase
 from jvmti.interface.errors import Error, TargetLost
 from jvmti.target.agent_library import own_library
 from jvmti.target.errors import LaunchFailed, NoSuchProcess, OptionsError
-from jvmti.target.processes import processes
+from places import AS_NOBODY, CONTAINER, NOBODY, UNSHARE, USER, jvm_below, own_tmp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jvms import Jvm
-    from programs import JavaProgram, JavaPrograms
+    from programs import JavaPrograms
 
 #: What only the OnLoad phase gives.
 ONLOAD_ONLY = {
@@ -54,7 +54,6 @@ ONLOAD_ONLY = {
 }
 #: The interpreter-only VM cannot do these at all.
 NOT_IN_ZERO = {"can_force_early_return", "can_pop_frame"}
-NOBODY = 65534
 
 
 def onload_only(jvm: Jvm) -> set[str]:
@@ -679,36 +678,12 @@ def test_a_jvm_starts_when_what_answers_is_no_controller(
 
 # ---- elsewhere --------------------------------------------------------------------------------
 
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-UNSHARE = ["unshare", "--fork", "--pid", "--mount", "--kill-child"]
-OWN_TMP = [
-    "sh",
-    "-c",
-    """home=${1%/bin/java}; shift; mount --bind "$home" /mnt &&
-    mount -t tmpfs -o mode=1777,size=64m tmpfs /tmp && exec /mnt/bin/java "$@" """,
-    "sh",
-]
 PLACES = {
     # With a /tmp of its own: each namespace has a process 1, and they would share /tmp/.java_pid1.
-    "namespaces": [*UNSHARE, "--user", "--map-root-user", *OWN_TMP],
+    "namespaces": [*UNSHARE, *USER, *own_tmp()],
     "another user": AS_NOBODY,
-    "container": [*AS_NOBODY, *UNSHARE, "--user", "--map-root-user", *OWN_TMP],
+    "container": CONTAINER,
 }
-
-
-def jvm_of(program: JavaProgram) -> jvmti.Process:
-    """The JVM that a wrapper started."""
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        below = {program.pid}
-        for process in sorted(processes(), key=lambda one: one.pid):
-            parent = process.pid
-            while parent > 1 and parent not in below:
-                parent = int(Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1])
-            if parent in below:
-                return process
-        time.sleep(0.05)
-    pytest.fail("the wrapper started no JVM")
 
 
 @pytest.mark.root
@@ -719,7 +694,7 @@ def test_a_jvm_elsewhere_is_worked_on_like_any_other(
 ) -> None:
     program = java_program("Witness", wrapper=PLACES[place])
     program.expect("ready")
-    process = jvm_of(program)
+    process = jvm_below(program.pid)
     for _ in range(2):
         with jvmti.attach(process) as vm:
             assert not vm.loaded_at_startup

@@ -68,16 +68,49 @@ def _validator(definition: str) -> jsonschema.Draft4Validator:
     )
 
 
+_OPEN = {"LaunchRequestArguments", "AttachRequestArguments"}
+"""What has names of the adapter's own beside those of the protocol."""
+
+
+def _names(shape: dict[str, Any]) -> dict[str, Any]:
+    """The names that a part of the schema knows, each with its own part; none where all may be."""
+    if "$ref" in shape:
+        name = shape["$ref"].rpartition("/")[2]
+        return {} if name in _OPEN else _names(schema()["definitions"][name])
+    found = dict(shape.get("properties", {}))
+    for part in shape.get("allOf", ()):
+        for name, inner in _names(part).items():
+            # What is more special comes later, and may be less: an enumeration alone.
+            found[name] = inner if _names(inner) or name not in found else found[name]
+    return found
+
+
+def _check_names(value: Any, shape: dict[str, Any], where: str) -> None:
+    """The schema lets pass any further names, and so a known one that is misspelt."""
+    if isinstance(value, dict):
+        known = _names(shape)
+        if not known:
+            return
+        unknown = set(value) - set(known)
+        assert not unknown, f"{where} has {sorted(unknown)}, which the protocol does not know"
+        for name, inner in value.items():
+            _check_names(inner, known[name], f"{where}.{name}")
+    elif isinstance(value, list):
+        for inner in value:
+            _check_names(inner, shape.get("items", {}), where)
+
+
 def validate(message: dict[str, Any]) -> None:
-    """Hold a message of the adapter to the schema; requests of its own names have none."""
+    """Hold a message of either side to the schema; requests of the adapter's own have none."""
     kind = message["type"]
     if kind == "response" and not message["success"]:
-        _validator("ErrorResponse").validate(message)
+        name: str | None = "ErrorResponse"
         assert message["message"]
-        return
-    name = _definitions().get((kind, message["command" if kind == "response" else "event"]))
+    else:
+        name = _definitions().get((kind, message["event" if kind == "event" else "command"]))
     if name is not None:
         _validator(name).validate(message)
+        _check_names(message, {"$ref": f"#/definitions/{name}"}, name)
 
 
 class Failed(Exception):
@@ -93,6 +126,7 @@ class Client:
 
     Attributes:
         events: all events so far.
+        asked: what the adapter asks of the client, for `answer`.
         process: the adapter, where it was started.
     """
 
@@ -107,10 +141,11 @@ class Client:
             streams = self.process.stdout, self.process.stdin
         self._reader, self._writer = streams
         self.events: list[dict[str, Any]] = []
-        self.unvalidated: list[str] = []
+        self.asked: queue.Queue[dict[str, Any]] = queue.Queue()
         self._seq = 0
+        self._writing = threading.Lock()
         self._last = 0
-        self._asked: list[int] = []
+        self._posted: list[int] = []
         self._responses: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._arrived = threading.Condition()
         self._seen = 0
@@ -145,19 +180,38 @@ class Client:
         if message["type"] == "response":
             self._responses.put(message)
             return
+        if message["type"] == "request":
+            self.asked.put(message)
+            return
         with self._arrived:
             self.events.append(message)
             self._arrived.notify_all()
 
-    def post(self, command: Any, arguments: Any = None) -> int:
-        """Send a request, and do not wait for its response."""
-        self._seq += 1
-        message: dict[str, Any] = {"seq": self._seq, "type": "request", "command": command}
+    def answer(self, message: dict[str, Any], does: bool) -> None:
+        """Answer a request of the adapter: whether the client has done it."""
+        about = {"request_seq": message["seq"], "command": message["command"]}
+        response = {"type": "response", **about, "success": does}
+        if not does:
+            response |= {"message": "not now", "body": {}}
+        self._send(response)
+
+    def _send(self, message: dict[str, Any], *, is_valid: bool = True) -> int:
+        with self._writing:
+            self._seq += 1
+            message = {"seq": self._seq, **message}
+            if is_valid:
+                validate(message)
+            self.write(json.dumps(message).encode())
+            return self._seq
+
+    def post(self, command: Any, arguments: Any = None, *, is_valid: bool = False) -> int:
+        """Send a request, valid or not, and do not wait for its response."""
+        message: dict[str, Any] = {"type": "request", "command": command}
         if arguments is not None:
             message["arguments"] = arguments
-        self.write(json.dumps(message).encode())
-        self._asked.append(self._seq)
-        return self._seq
+        number = self._send(message, is_valid=is_valid)
+        self._posted.append(number)
+        return number
 
     def write(self, body: bytes) -> None:
         """Send a message, whatever it is."""
@@ -169,7 +223,7 @@ class Client:
         found = self._responses.get(timeout=timeout)
         assert not self._wrong, self._wrong
         assert found is not None, f"the adapter has ended: {self.errors()}"
-        assert found["request_seq"] == self._asked.pop(0), "one response for each, in order"
+        assert found["request_seq"] == self._posted.pop(0), "one response for each, in order"
         return found
 
     def ask(self, command: str, /, **arguments: Any) -> Any:
@@ -178,7 +232,7 @@ class Client:
         Raises:
             Failed: the adapter says so.
         """
-        self.post(command, arguments)
+        self.post(command, arguments, is_valid=True)
         found = self.response()
         if not found["success"]:
             raise Failed(found["message"])
@@ -225,8 +279,8 @@ class Client:
 
     # ---- a session -------------------------------------------------------------------------
 
-    def initialize(self) -> Any:
-        """Begin, as an editor does."""
+    def initialize(self, *supports: str) -> Any:
+        """Begin, as an editor does; what it supports has names as `ProgressReporting`."""
         return self.ask(
             "initialize",
             adapterID="jvmti",
@@ -234,6 +288,7 @@ class Client:
             linesStartAt1=True,
             columnsStartAt1=True,
             pathFormat="path",
+            **{f"supports{name}": True for name in supports},
         )
 
     def breakpoints(self, *lines: int | dict[str, Any], path: Path = SOURCE) -> list[Any]:
@@ -243,9 +298,15 @@ class Client:
         found: list[Any] = body["breakpoints"]
         return found
 
-    def launch(self, *lines: int | dict[str, Any], command: Sequence[str], **more: Any) -> None:
+    def launch(
+        self,
+        *lines: int | dict[str, Any],
+        command: Sequence[str],
+        supports: Sequence[str] = (),
+        **more: Any,
+    ) -> None:
         """Start a program with breakpoints, and let it run."""
-        self.initialize()
+        self.initialize(*supports)
         self.ask("launch", command=list(command), **more)
         self.event("initialized")
         if lines:

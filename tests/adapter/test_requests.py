@@ -200,11 +200,23 @@ def test_code_without_source_is_shown_as_bytecode_that_stops_threads(
     client.disconnect()
 
 
-def test_a_request_is_cancelled_while_it_runs(client: Client, command: list[str]) -> None:
-    """It is answered at once, and the session goes on."""
-    client.launch(line("GROSS"), command=command, evaluateTimeout=20000)
+def test_a_request_that_takes_long_is_shown_and_cancelled(
+    client: Client, command: list[str]
+) -> None:
+    """By what shows it or by its number; it is answered at once, and the session goes on."""
+    supports = ["ProgressReporting"]
+    client.launch(line("GROSS"), command=command, supports=supports, evaluateTimeout=20000)
     thread = client.stopped()
     frame = client.top(thread)["id"]
+    running = client.post("evaluate", {"expression": "pause(3)", "frameId": frame})
+    shown = client.event("progressStart", where=lambda body: body.get("requestId") == running)
+    assert shown["title"] == "Evaluating"
+    assert shown["cancellable"]
+    client.post("cancel", {"progressId": shown["progressId"]})
+    response = client.response(timeout=2.2)
+    assert (response["success"], response["message"]) == (False, "cancelled")
+    assert client.event("progressEnd")["progressId"] == shown["progressId"]
+    assert client.response()["success"]
     running = client.post("evaluate", {"expression": "pause(4)", "frameId": frame})
     client.post("cancel", {"requestId": running})
     response = client.response(timeout=3.5)
@@ -212,6 +224,28 @@ def test_a_request_is_cancelled_while_it_runs(client: Client, command: list[str]
     assert response["message"] == "cancelled"
     assert client.response()["success"]
     assert client.evaluate(thread, "1 + 1")["result"] == "2"
+    client.disconnect()
+
+
+@pytest.mark.newest
+def test_threads_that_start_and_end_are_reported(client: Client, command: list[str]) -> None:
+    """Each has a number of the list of threads, and its name."""
+    client.launch(line("GROSS"), command=command)
+    thread = client.stopped()
+    client.evaluate(thread, 'WAITING.add(new java.util.Timer("ticker"))')
+
+    def is_listed(number: int) -> bool:
+        listed = {one["id"]: one["name"] for one in client.ask("threads")["threads"]}
+        return listed.get(number) == "ticker"
+
+    body = client.event(
+        "thread", where=lambda one: one["reason"] == "started" and is_listed(one["threadId"])
+    )
+    number = body["threadId"]
+    client.evaluate(thread, "((java.util.Timer) (Object) WAITING.get(0)).cancel()")
+    exited = {"reason": "exited", "threadId": number}
+    assert client.event("thread", where=lambda one: one == exited) == exited
+    assert not is_listed(number)
     client.disconnect()
 
 

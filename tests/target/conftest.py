@@ -1,4 +1,4 @@
-"""A small agent to load, and ways to see and reach JVMs in unusual places."""
+"""A small agent to load, and what tests leave behind."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from stand_in import NOBODY, descends
 
-from jvmti.target.processes import Process, processes
+from places import NOBODY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 
 @pytest.fixture(scope="session")
@@ -58,19 +57,3 @@ def leftovers() -> Iterator[None]:
         time.sleep(0.05)
         stayed &= ours()
     assert stayed == set()
-
-
-@pytest.fixture
-def jvm_below() -> Callable[[int], Process]:
-    """Find the JVM that a wrapper started: `jvm_below(program.pid)`."""
-
-    def below(ancestor: int) -> Process:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            for process in processes():
-                if process.libjvm is not None and descends(process.pid, ancestor):
-                    return process
-            time.sleep(0.05)
-        pytest.fail(f"no JVM below process {ancestor}")
-
-    return below

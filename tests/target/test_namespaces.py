@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from stand_in import NOBODY, greeting
+from stand_in import greeting
 
 import jvms
 from jvmti.target.attach import attach
@@ -27,10 +27,9 @@ from jvmti.target.hotspot import command, load_agent, protocol_version
 from jvmti.target.namespaces import Helper
 from jvmti.target.options import AgentOptions
 from jvmti.target.processes import Process, find
+from places import AS_NOBODY, CONTAINER, NOBODY, UNSHARE, USER, jvm_below, own_tmp
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from programs import JavaPrograms
 
 pytestmark = [
@@ -39,26 +38,15 @@ pytestmark = [
     pytest.mark.usefixtures("leftovers"),
 ]
 
-AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-UNSHARE = ["unshare", "--fork", "--pid", "--mount", "--kill-child"]
-USER = ["--user", "--map-root-user"]
-# The JVM keeps its home and classes in view, and gets a /tmp of its own.
-OWN_TMP = [
-    "sh",
-    "-c",
-    """home=${1%/bin/java}; shift; mount --bind "$home" /mnt &&
-    mount -t tmpfs -o mode=1777,$OPTIONS tmpfs /tmp && exec /mnt/bin/java "$@" """,
-    "sh",
-]
 PLACES = {
     "pid and mount": UNSHARE,
-    "own /tmp": [*UNSHARE, "env", "OPTIONS=size=64m", *OWN_TMP],
+    "own /tmp": [*UNSHARE, *own_tmp()],
     "user": [*UNSHARE, *USER],
-    "user and own /tmp": [*UNSHARE, *USER, "env", "OPTIONS=size=64m", *OWN_TMP],
+    "user and own /tmp": [*UNSHARE, *USER, *own_tmp()],
     "nobody": AS_NOBODY,
     "nobody and pid and mount": [*UNSHARE, *AS_NOBODY],
     "nobody's user namespace": [*AS_NOBODY, *UNSHARE, *USER],
-    "nobody's own /tmp": [*AS_NOBODY, *UNSHARE, *USER, "env", "OPTIONS=size=64m", *OWN_TMP],
+    "nobody's own /tmp": CONTAINER,
 }
 
 
@@ -66,7 +54,6 @@ PLACES = {
 def elsewhere(
     request: pytest.FixtureRequest,
     java_program: JavaPrograms,
-    jvm_below: Callable[[int], Process],
 ) -> tuple[str, Process]:
     """The name of an unusual place, and a JVM that runs there."""
     place, wrapper = request.param
@@ -120,7 +107,6 @@ def test_the_loaded_library_is_the_copy_only_where_it_has_to_be(
 @pytest.mark.parametrize("place", ["nobody", "own /tmp", "nobody's own /tmp"])
 def test_an_agent_that_listens_elsewhere_is_found(
     java_program: JavaPrograms,
-    jvm_below: Callable[[int], Process],
     agent: str,
     place: str,
 ) -> None:
@@ -141,9 +127,7 @@ def test_an_agent_that_listens_elsewhere_is_found(
             shutil.rmtree(f"/tmp/.jvmti-{NOBODY}")
 
 
-def test_failures_elsewhere_are_the_same_errors(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str
-) -> None:
+def test_failures_elsewhere_are_the_same_errors(java_program: JavaPrograms, agent: str) -> None:
     program = java_program("Idle", wrapper=AS_NOBODY)
     program.expect("ready")
     process = find(program.pid)
@@ -190,7 +174,7 @@ def test_the_helper_is_the_target_user_and_can_do_no_more(
 
 
 def test_links_planted_where_the_library_would_go_are_not_followed(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str, tmp_path: Path
+    java_program: JavaPrograms, agent: str, tmp_path: Path
 ) -> None:
     program = java_program("Idle", wrapper=PLACES["own /tmp"])
     program.expect("ready")
@@ -220,7 +204,7 @@ def test_links_planted_where_the_library_would_go_are_not_followed(
 
 
 def test_a_directory_that_others_can_write_takes_no_copy(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str
+    java_program: JavaPrograms, agent: str
 ) -> None:
     program = java_program("Idle", wrapper=PLACES["own /tmp"])
     program.expect("ready")
@@ -234,9 +218,9 @@ def test_a_directory_that_others_can_write_takes_no_copy(
 
 
 def test_a_tmp_without_execution_sends_the_copy_elsewhere(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str
+    java_program: JavaPrograms, agent: str
 ) -> None:
-    program = java_program("Idle", wrapper=[*UNSHARE, "env", "OPTIONS=size=64m,noexec", *OWN_TMP])
+    program = java_program("Idle", wrapper=[*UNSHARE, *own_tmp("size=64m,noexec")])
     program.expect("ready")
     process = jvm_below(program.pid)
     with attach(process, library=agent) as connection:
@@ -246,7 +230,7 @@ def test_a_tmp_without_execution_sends_the_copy_elsewhere(
 
 
 def test_a_changed_root_directory_is_entered(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str, tmp_path: Path
+    java_program: JavaPrograms, agent: str, tmp_path: Path
 ) -> None:
     # Bind mounts in a mount namespace of its own, so that nothing of them stays behind.
     script = (
@@ -266,7 +250,7 @@ def test_a_changed_root_directory_is_entered(
 
 
 def test_several_controllers_attach_elsewhere_at_once(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], agent: str
+    java_program: JavaPrograms, agent: str
 ) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -312,7 +296,7 @@ def test_another_user_learns_whom_to_ask(java_program: JavaPrograms) -> None:
 
 
 def test_a_user_reaches_into_a_user_namespace_of_his_own(
-    java_program: JavaPrograms, jvm_below: Callable[[int], Process], open_agent: str
+    java_program: JavaPrograms, open_agent: str
 ) -> None:
     python = "/usr/bin/python3"
     if not os.access(python, os.X_OK):
@@ -356,7 +340,6 @@ def test_the_helper_leaves_with_its_caller(java_program: JavaPrograms) -> None:
 @pytest.mark.parametrize("place", ["nobody", "own /tmp", "nobody's own /tmp"])
 def test_the_doctor_sees_no_obstacle_elsewhere(
     java_program: JavaPrograms,
-    jvm_below: Callable[[int], Process],
     agent: str,
     place: str,
     monkeypatch: pytest.MonkeyPatch,

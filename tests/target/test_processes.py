@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from stand_in import NOBODY
 
 from jvmti.target.errors import (
     JvmDied,
@@ -20,6 +19,7 @@ from jvmti.target.errors import (
 )
 from jvmti.target.processes import Process, find, processes
 from jvmti.text.printable import printable
+from places import AS_NOBODY
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -156,9 +156,8 @@ def test_another_user_sees_what_the_system_shows(java_program: JavaPrograms) -> 
         "print(process.describe(), process.arguments, process.needs_helper())\n"
         "try:\n    find(1)\nexcept Exception as error:\n    print(type(error).__name__, error)\n"
     )
-    nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     done = subprocess.run(
-        [*nobody, python, "-c", code], capture_output=True, text=True, timeout=30, cwd="/"
+        [*AS_NOBODY, python, "-c", code], capture_output=True, text=True, timeout=30, cwd="/"
     )
     assert done.stdout.startswith(f"{program.pid} Idle ('x',) True\nNotAJvm"), done.stderr
     assert "only its own user and root" in done.stdout

@@ -1,6 +1,6 @@
 """JVMs that a launched program starts: the editor gets a session for each of them.
 
-Such a JVM is suspended as soon as it is live, and runs on when the editor has attached to it.
+Such a JVM is held as soon as it is live, and runs on when the editor has attached to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ log = logging.getLogger("jvmti")
 
 _EVERY = 2.0
 """Seconds between two glances whether the session is over."""
-_WITHIN = 15.0
+_WITHIN = 30.0
 """Seconds that the editor has to begin a session."""
 _SETTLING = 1.5
 """Seconds that it has to set breakpoints, once it has begun."""
@@ -76,16 +76,22 @@ class ChildPrograms:
         """Let the editor attach to a JVM, and let it run."""
         try:
             with VM(connection) as vm:
-                vm.proceed()
                 if not self._session.client.flag("supportsStartDebuggingRequest"):
+                    vm.proceed()
                     self._session.conversation.output(
                         f"the program has started another JVM, {vm.process.pid}, but this editor "
                         "cannot begin a session for it by itself\n"
                     )
                     return
-                with vm.threads.suspended(virtual=False):
-                    if self._ask(vm):
-                        self._session.conversation.is_over.wait(_SETTLING)
+                may_run = threading.Event()
+                # Its main thread waits in the event, before it runs a line of the program.
+                with vm.env.on("VMInit", lambda event: may_run.wait(_WITHIN + _SETTLING)):
+                    try:
+                        vm.proceed()
+                        if self._ask(vm):
+                            self._session.conversation.is_over.wait(_SETTLING)
+                    finally:
+                        may_run.set()
         except (Error, subprocess.SubprocessError) as error:
             log.debug("a JVM of the program is not debugged: %s", error)
 

@@ -1,0 +1,56 @@
+"""Commands that start a JVM in an unusual place: as another user, in namespaces of its own."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from jvmti.target.errors import AttachError
+from jvmti.target.processes import Process, processes
+from jvmti.target.procfs import ProcessHandle
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NOBODY = 65534
+"""A user and group that own nothing."""
+
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+UNSHARE = ["unshare", "--fork", "--pid", "--mount", "--kill-child"]
+USER = ["--user", "--map-root-user"]
+
+
+def own_tmp(options: str = "size=64m") -> Sequence[str]:
+    """The JVM keeps its home and classes in view, and gets a /tmp of its own."""
+    script = f"""home=${{1%/bin/java}}; shift; mount --bind "$home" /mnt &&
+    mount -t tmpfs -o mode=1777,{options} tmpfs /tmp && exec /mnt/bin/java "$@" """
+    return ["sh", "-c", script, "sh"]
+
+
+CONTAINER = [*AS_NOBODY, *UNSHARE, *USER, *own_tmp()]
+"""Another user, with a namespace of each kind, and a /tmp of its own."""
+
+
+def jvm_below(ancestor: int) -> Process:
+    """The JVM that a wrapper started: `jvm_below(program.pid)`."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        for process in processes():
+            if process.libjvm is not None and _descends(process.pid, ancestor):
+                return process
+        time.sleep(0.05)
+    pytest.fail(f"no JVM below process {ancestor}")
+
+
+def _descends(pid: int, ancestor: int) -> bool:
+    while pid > 1:
+        if pid == ancestor:
+            return True
+        try:
+            with ProcessHandle(pid) as handle:
+                pid = handle.status().parent
+        except AttachError:
+            return False
+    return False
