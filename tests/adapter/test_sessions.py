@@ -279,17 +279,24 @@ def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> No
     thread = client.stopped()
     frame = client.top(thread)["id"]
     number = client.scope(frame)
+    local = {"variablesReference": number}
     wrong: list[tuple[str, object, str]] = [
         ("fly", {}, "no request 'fly'"),
         ("stackTrace", {"threadId": "one"}, "takes a whole number"),
         ("stackTrace", {}, "threadId is missing"),
         ("stackTrace", [1], "not an object"),
-        ("stackTrace", {"threadId": 999_999}, "runs"),
+        ("stackTrace", {"threadId": 999_999}, "thread 999999 runs, or has ended"),
         ("scopes", {"frameId": 12345}, "there is no frame 12345"),
         ("scopes", {"frameId": number}, "not the number of a frame"),
         ("variables", {"variablesReference": 0}, "there is no group of variables"),
         ("evaluate", {"expression": "nothing.at.all", "frameId": frame}, "nothing"),
+        ("evaluate", {"expression": "count +", "frameId": frame}, "not complete (column 8"),
+        ("evaluate", {"expression": "lines.get(999)", "frameId": frame}, "IndexOutOfBounds"),
         ("setBreakpoints", {"source": {}}, "path"),
+        ("setBreakpoints", {"source": {"path": "A.java"}, "lines": 5}, "lines is 5, but takes a"),
+        ("setVariable", {**local, "name": "this", "value": "null"}, "this cannot be set"),
+        ("setVariable", {**local, "name": "count", "value": '"a"'}, "cannot be assigned to int"),
+        ("setVariable", {**local, "name": "nobody", "value": "1"}, "no variable 'nobody'"),
         ("readMemory", {"memoryReference": "0", "count": 1}, "primitive arrays"),
         ("attach", {"pid": 1}, "has a program already"),
     ]
@@ -298,8 +305,67 @@ def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> No
         response = client.response()
         assert not response["success"]
         assert message in response["message"], (command, response["message"])
+    for command, identity, message in [
+        ("setDataBreakpoints", {"dataId": "total"}, "named with its class"),
+        ("setFunctionBreakpoints", {"name": "price"}, "names class and method"),
+        ("setFunctionBreakpoints", {"name": "Debugged.prize"}, "no method 'prize'"),
+    ]:
+        (one,) = client.ask(command, breakpoints=[identity])["breakpoints"]
+        assert (one["verified"], one["reason"]) == (False, "failed")
+        assert message in one["message"]
+    client.write(b"{nonsense")
+    client.write(b"[1, 2]")
+    client.event("output", where=lambda body: "a message is not JSON" in body["output"])
     client.ask("continue", threadId=thread)
-    client.stopped()
-    with pytest.raises(Failed, match="resumed since"):
-        client.ask("scopes", frameId=frame)
+    thread = client.stopped()
+    for command, arguments in [
+        ("scopes", {"frameId": frame}),
+        ("variables", local),
+        ("evaluate", {"frameId": frame, "expression": "count"}),
+        ("setVariable", {**local, "name": "count", "value": "1"}),
+    ]:
+        with pytest.raises(Failed, match="its thread has resumed since"):
+            client.ask(command, **arguments)
+    assert client.evaluate(thread, "1 + 1")["result"] == "2"
+    # The program dies while a thread is stopped.
+    program = next(one["body"] for one in client.events if one["event"] == "process")
+    os.kill(program["systemProcessId"], signal.SIGKILL)
+    client.event("terminated")
+    for command, arguments in [
+        ("stackTrace", {"threadId": thread}),
+        ("next", {"threadId": thread}),
+        ("pause", {"threadId": thread}),
+    ]:
+        with pytest.raises(Failed, match=r"the (program|JVM) has ended"):
+            client.ask(command, **arguments)
+    assert client.ask("threads")["threads"] == []
+    client.disconnect()
+
+
+@pytest.mark.newest
+def test_what_cannot_be_started_is_said_and_the_session_goes_on(
+    client: Client, command: list[str]
+) -> None:
+    """With what the program itself has said; then another may be started."""
+    client.initialize()
+    for wrong, message in [
+        ({"command": []}, "mainClass is missing"),
+        ({"command": ["/nowhere/java"]}, "'/nowhere/java' cannot be started: No such file"),
+        ({"command": command, "cwd": "/nowhere"}, "cannot be started in '/nowhere': No such file"),
+        ({"command": command, "env": {"A": 3}}, "env.A is 3, not a text"),
+        ({"command": [command[0], "-XX:+Unheard"]}, "before a JVM of it had connected"),
+    ]:
+        with pytest.raises(Failed, match=re.escape(message)):
+            client.ask("launch", **wrong)
+    assert "Unrecognized VM option 'Unheard'" in client.output("stderr") + client.output("stdout")
+    with pytest.raises(Failed, match="no program yet"):
+        client.ask("stackTrace", threadId=1)
+    with pytest.raises(Failed, match="not the number of a process"):
+        client.ask("attach", pid="one")
+    with pytest.raises(Failed, match="not a JVM"):
+        client.ask("attach", pid=os.getpid())
+    client.ask("launch", command=[*command, "2"])
+    client.event("initialized")
+    client.ask("configurationDone")
+    assert client.event("exited")["exitCode"] == 3
     client.disconnect()

@@ -36,6 +36,8 @@ _STARTING = 30.0
 """Seconds that a program has until its JVM has started."""
 _PATIENCE = 5.0
 """Seconds that a program has to end by itself."""
+_SHOWN = 1.0
+"""Seconds until all output of a program that has ended is shown; a child may keep it open."""
 
 CAPABILITIES: dict[str, Any] = {
     "supportsConfigurationDoneRequest": True,
@@ -144,17 +146,14 @@ class LaunchRequests:
         except OSError as error:
             if error.filename is None:
                 raise
-            raise RequestFailed(f"{command[0]!r} cannot be started: {error.strerror}") from None
+            at = f" in {directory!r}" if error.filename == directory else ""
+            text = f"{command[0]!r} cannot be started{at}: {error.strerror}"
+            raise RequestFailed(text) from None
         self._is_launched = True
         assert vm.popen is not None
         self._ends_with_session = given.flag("endsWithSession", True)
         if self._ends_with_session:
             self._guard = ProgramGuard(vm.popen.pid)
-        for stream, category in ((vm.popen.stdout, "stdout"), (vm.popen.stderr, "stderr")):
-            assert stream is not None
-            threading.Thread(
-                target=self._copy, args=(stream, category), name=f"jvmti {category}", daemon=True
-            ).start()
         self._begin(vm)
 
     def _start(
@@ -176,11 +175,15 @@ class LaunchRequests:
             start_new_session=True,
             inherited=follows,
         )
+        copying = self._copy_output(started.popen)
         try:
             vm = VM(started.accept(_STARTING, main=main), timeout=_STARTING)
         except BaseException:
             started.close()
+            started.popen.stdout = started.popen.stderr = None  # those who read them close them
             end_program(started.popen)
+            for one in copying:
+                one.join(_SHOWN)  # what it has written says why, and comes before the response
             raise
         if follows:
             ChildPrograms(self._session, started).begin()
@@ -236,6 +239,18 @@ class LaunchRequests:
             self._reports_threads = True
             ThreadEvents(self._session).begin()
             self._saved.begin()
+
+    def _copy_output(self, popen: subprocess.Popen[bytes]) -> list[threading.Thread]:
+        """Begin to pass on what the program writes."""
+        copying = []
+        for stream, category in ((popen.stdout, "stdout"), (popen.stderr, "stderr")):
+            assert stream is not None
+            one = threading.Thread(
+                target=self._copy, args=(stream, category), name=f"jvmti {category}", daemon=True
+            )
+            one.start()
+            copying.append(one)
+        return copying
 
     def _copy(self, stream: IO[bytes], category: str) -> None:
         """Pass on what the program writes."""

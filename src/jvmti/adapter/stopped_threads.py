@@ -13,7 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
@@ -175,6 +175,10 @@ def _resumed(number: int) -> RequestFailed:
     return RequestFailed(f"thread {number} runs; pause it to look into it")
 
 
+def _none(number: int) -> NoReturn:
+    raise _resumed(number)
+
+
 class HaltedThreads:
     """The threads that are stopped for the client.
 
@@ -183,13 +187,13 @@ class HaltedThreads:
 
     Attributes:
         whole: the threads that are suspended with them.
-        on_demand: gives one of these as a stopped thread; ``None`` if there is none of the number.
+        on_demand: gives one of these as a stopped thread by its number, or raises RequestFailed.
     """
 
     def __init__(self, references: References) -> None:
         self._references = references
         self.whole = WholeProgram()
-        self.on_demand: Callable[[int], HaltedThread | None] = lambda number: None
+        self.on_demand: Callable[[int], HaltedThread] = _none
         self._threads: dict[int, HaltedThread] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -235,12 +239,7 @@ class HaltedThreads:
         Raises:
             RequestFailed: it runs, or there is none.
         """
-        found = self.find(number)
-        if found is None and self.whole.holds(number):
-            found = self.on_demand(number)
-        if found is None:
-            raise _resumed(number)
-        return found
+        return self.find(number) or self.on_demand(number)
 
     def resume(self, halted: HaltedThread) -> None:
         """Let a thread run."""

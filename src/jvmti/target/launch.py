@@ -270,7 +270,7 @@ class Launch:
                 )
         how = f"exit status {returncode}" if returncode >= 0 else f"signal {-returncode}"
         return LaunchFailed(
-            f"{self.popen.args!r} ended ({how}) before {wanted.removeprefix('no ')} of it had "
+            f"{self.popen.args!r} ended ({how}) before {wanted.replace('no', 'a', 1)} of it had "
             f"connected.{seen} Its own output says why",
             returncode,
         )

@@ -86,6 +86,11 @@ class Arguments:
         for number, item in enumerate(self._get(name, list) or ()):
             yield Arguments(f"{self.command}: {name}[{number}]", item if item is not None else 0)
 
+    def numbers(self, name: str) -> list[int]:
+        """The whole numbers of a list; without any, none."""
+        items = self._get(name, list) or []
+        return [Arguments(self.command, {name: one}).number(name) for one in items]
+
     def texts(self, name: str) -> list[str]:
         """The texts of a list, or of a single one; without any, none."""
         value = self.values.get(name)

@@ -66,6 +66,10 @@ class Evaluation:
         """
         return evaluated(frame, text, timeout=self.patience, pure=pure)
 
+    def assigned(self, reference: FrameReference, target: str, text: str) -> Evaluated:
+        """Assign the value of an expression to a variable, field or element; see `value`."""
+        return assign(reference.frame(), target, text, timeout=self.patience)
+
     @property
     def patience(self) -> float:
         """Seconds that an expression may take."""
@@ -171,8 +175,7 @@ class EvaluateRequests:
         as_hex = given.inner("format").flag("hex")
 
         def write() -> dict[str, Any]:
-            patience = self._evaluation.patience
-            found = assign(reference.frame(), target, text, timeout=patience)
+            found = self._evaluation.assigned(reference, target, text)
             return self._shown(halted, reference, target, found, as_hex)
 
         return self._session.run(halted, write)

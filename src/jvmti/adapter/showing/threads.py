@@ -126,15 +126,26 @@ class ThreadRequests:
             )
         )
 
-    def _suspended_with_others(self, number: int) -> HaltedThread | None:
-        """A thread that is suspended because another has stopped."""
-        try:
-            paused = PausedThread(self.find(number), number)
-        except (RequestFailed, ThreadNotAlive):
-            return None
-        if not self._session.halted.add(paused):
-            paused.resume()
-        return self._session.halted.find(number)
+    def _suspended_with_others(self, number: int) -> HaltedThread:
+        """A thread that is suspended because another has stopped.
+
+        Raises:
+            RequestFailed: it runs, or there is none.
+        """
+        session = self._session
+        if session.vm.closed:
+            raise RequestFailed("the program has ended")
+        if session.halted.whole.holds(number):
+            try:
+                paused = PausedThread(self.find(number), number)
+            except ThreadNotAlive:
+                raise RequestFailed(f"thread {number} has ended") from None
+            if not session.halted.add(paused):
+                paused.resume()
+            halted = session.halted.find(number)
+            if halted is not None:
+                return halted
+        raise RequestFailed(f"thread {number} runs, or has ended; pause it to look into it")
 
 
 __all__ = ["ThreadRequests"]

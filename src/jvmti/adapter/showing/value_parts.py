@@ -122,6 +122,10 @@ class FrameParts(Parts):
 
     def write(self, name: str, value: Any) -> None:
         """See `Parts.write`."""
+        if name == "this":
+            raise RequestFailed(
+                "no JVM lets a method run on for another object: this cannot be set"
+            )
         slot = name.removeprefix("slot")
         locals_ = self._frame().locals
         key: Any = int(slot) if slot != name and slot.isdigit() and name not in locals_ else name

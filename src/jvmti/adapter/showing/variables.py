@@ -178,8 +178,11 @@ class VariableRequests:
         def write() -> dict[str, Any]:
             parts: Parts = reference.parts
             frame = reference.frame or self._evaluation.top(halted)
-            value = self._evaluation.value(frame, text)
-            parts.write(name, value)
+            if isinstance(parts, FrameParts) and name in frame.frame().locals and name != "this":
+                value = self._evaluation.assigned(frame, name, text).value
+            else:
+                value = self._evaluation.value(frame, text)
+                parts.write(name, value)
             return self._after_write(halted, reference, name, value)
 
         return self._session.run(halted, write)

@@ -167,8 +167,8 @@ class BreakpointRequests:
             raise RequestFailed("setBreakpoints: the source has neither a path nor a reference")
         wanted: list[tuple[Hashable, Create]] = []
         items = list(given.each("breakpoints"))
-        if not items and given.has("lines"):
-            items = [Arguments(given.command, {"line": one}) for one in given.values["lines"]]
+        if not items:
+            items = [Arguments(given.command, {"line": one}) for one in given.numbers("lines")]
         for item in items:
             line = self._session.from_client(item.number("line"))
             rule = Rule.of(item)
@@ -337,7 +337,8 @@ class BreakpointRequests:
 
     def _at_method(self, name: str, rule: Rule) -> Create:
         def create(one: ClientBreakpoint) -> None:
-            classes, _, method = name.strip().partition("(")[0].rpartition(".")
+            plain, _, parameters = name.strip().partition("(")
+            classes, _, method = plain.rpartition(".")
             if not classes or not method:
                 raise RequestFailed(
                     f"a function breakpoint names class and method, as com.acme.Order.add; not "
@@ -355,6 +356,8 @@ class BreakpointRequests:
             self._note(one, request)
             if not one.is_verified:
                 one.message = request.pending_reason or "no class of that name is loaded yet"
+            elif parameters:
+                one.message = "all methods of this name stop, whatever their parameters"
 
         return create
 

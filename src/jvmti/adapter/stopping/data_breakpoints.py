@@ -85,6 +85,10 @@ class DataBreakpointRequests:
     def _at_field(self, identity: str, access: str, rule: Rule) -> Create:
         def create(one: ClientBreakpoint) -> None:
             owner, _, name = identity.rpartition(".")
+            if not owner or not name:
+                raise RequestFailed(
+                    f"a field is named with its class, as com.acme.Order.total; not {identity!r}"
+                )
             read, write = _ACCESS[access]
             functions = self._breakpoints.functions(one, rule, "data breakpoint", text=_accessed)
             one.request = request = self._session.vm.watch(
