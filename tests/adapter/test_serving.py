@@ -102,7 +102,7 @@ def test_a_port_wants_the_token_that_was_printed(program: JavaProgram) -> None:
             with pytest.raises(Failed, match="the token is missing or wrong"):
                 client.ask("launch", command=["true"], **wrong)
         with pytest.raises(Failed, match="no program yet"):
-            client.ask("source", source={"path": "/etc/passwd"})
+            client.ask("source", source={"path": "/etc/passwd"}, sourceReference=0)
         client.ask("attach", pid=program.pid, token=found[2])
         client.event("initialized")
         client.breakpoints(line("GROSS"))
