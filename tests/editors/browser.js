@@ -15,7 +15,7 @@ async function main() {
   page.setDefaultTimeout(90000);
   await page.goto(address);
   const does = {
-    wait: (text) => page.getByText(text).first().waitFor(),
+    wait: (text) => page.getByText(text).or(page.getByPlaceholder(text)).first().waitFor(),
     press: (key) => page.keyboard.press(key),
     type: (text) => page.keyboard.type(text, { delay: 20 }),
     picture: (path) => page.screenshot({ path }),

@@ -3,7 +3,8 @@
 apt-get install xvfb xdotool imagemagick openbox fonts-dejavu-core
 apt-get install emacs-lucid elpa-dap-mode    # for emacs
 apt-get install kate                         # for kate
-python tests/editors/pictures.py emacs kate --to docs/images
+apt-get install chromium; npm install code-server@4.96.4 playwright-core  # for vscode
+CODE_SERVER=node_modules python tests/editors/pictures.py emacs kate vscode --to docs/images
 
 Each editor has the configuration of its page, and keys are pressed. It attaches to H2, a database
 that nobody here wrote, while it runs; a breakpoint stops a query, its variables are shown, and it
@@ -191,6 +192,11 @@ class Scene:
         command = ["import", "-window", "root", *few]
         subprocess.run(command, env=self.environment, check=True)
 
+    def reduce(self, picture: Path) -> None:
+        """Leave few colours in a picture, without dithering, which makes a small one large."""
+        few = ["+dither", "-colors", "24", f"png8:{picture}"]
+        subprocess.run(["convert", str(picture), *few], check=True)
+
     def until(self, what: str, test: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
         while not test():
@@ -318,6 +324,9 @@ def vscode(scene: Scene, to: Path) -> None:
     settings = scene.project / ".vscode"
     settings.mkdir()
     (settings / "launch.json").write_text(configuration("vscode", ".vscode/launch.json"))
+    # The extension runs where the project is, with a path of its own.
+    command = {"jvmti.command": str(scene.home / "bin" / "jvmti")}
+    (settings / "settings.json").write_text(json.dumps(command))
     user = scene.home / ".local" / "share" / "code-server" / "User"
     user.mkdir(parents=True)
     quiet = {
@@ -370,6 +379,7 @@ def vscode(scene: Scene, to: Path) -> None:
             scene.wait("response", "variables")
             time.sleep(3)
             do("picture", str(to))
+            scene.reduce(to)
             do("press", "F10")
             scene.wait("event", "stopped", 2)
             do("press", "F9")
