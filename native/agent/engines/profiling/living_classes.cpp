@@ -18,17 +18,21 @@ constexpr uint64_t kKnown = uint64_t{1} << 32;
 constexpr uint64_t kNothing = uint64_t{1} << 33;
 std::atomic<uint64_t> of_classes{0};
 
-// The word of an object that says what class it is.  The object may be gone, so that the kernel
-// reads it; false where it cannot.
+// What is there may be gone, so that the kernel reads it; false where it cannot.
+template <class T>
+bool read(uintptr_t address, T* word) {
+  iovec to{word, sizeof *word};
+  iovec from{reinterpret_cast<void*>(address), sizeof *word};
+  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(sizeof *word);
+}
+
+// The word of an object that says what class it is.
 bool class_word(jobject reference, uint32_t* word) {
   constexpr uintptr_t kTags = 3;
   constexpr uintptr_t kPlace = 8;
   uintptr_t handle = reinterpret_cast<uintptr_t>(reference);
   if (handle == 0 || (handle & kTags) != 0) return false;
-  uintptr_t object = *reinterpret_cast<const uintptr_t*>(handle);
-  iovec to{word, sizeof *word};
-  iovec from{reinterpret_cast<void*>(object + kPlace), sizeof *word};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(sizeof *word);
+  return read(*reinterpret_cast<const uintptr_t*>(handle) + kPlace, word);
 }
 
 uint64_t word_of_classes(JNIEnv* jni) {
@@ -45,7 +49,39 @@ uint64_t word_of_classes(JNIEnv* jni) {
   return known;
 }
 
+// Until 24 an id is the address of the address of the VM's own method, which begins with that of
+// its virtual functions.
+bool leads_to_functions(jmethodID id, const CodeRanges& ranges) {
+  uintptr_t at = reinterpret_cast<uintptr_t>(id);
+  for (int i = 0; i < 3; ++i) {
+    if (!read(at, &at)) return false;
+  }
+  uint32_t library = ranges.of(at);
+  return library != CodeRanges::kNone && ranges.is_vm(library);
+}
+
+enum class Ids { kUnknown, kLead, kDoNot };
+std::atomic<Ids> ids{Ids::kUnknown};
+
+Ids kind_of_ids(JNIEnv* jni, const CodeRanges& ranges) {
+  Ids known = ids.load(std::memory_order_relaxed);
+  if (known != Ids::kUnknown) return known;
+  LocalRef<jclass> object(jni, jni->FindClass("java/lang/Object"));
+  jmethodID one = object == nullptr ? nullptr : jni->GetMethodID(object, "hashCode", "()I");
+  if (jni->ExceptionCheck()) jni->ExceptionClear();
+  known = one != nullptr && leads_to_functions(one, ranges) ? Ids::kLead : Ids::kDoNot;
+  ids.store(known, std::memory_order_relaxed);
+  return known;
+}
+
 }  // namespace
+
+bool is_living(JNIEnv* jni, jmethodID method, const CodeRanges& ranges) {
+  if (kind_of_ids(jni, ranges) != Ids::kLead) return true;
+  // This waits for the end of a safepoint, in which a method may go.
+  jni->ExceptionCheck();
+  return leads_to_functions(method, ranges);
+}
 
 bool is_living(JNIEnv* jni, jclass klass) {
   if (klass == nullptr) return false;

@@ -1,7 +1,9 @@
-// Classes whose methods are named some time after they were sampled.
+// Classes and methods that are named some time after they were sampled.
 #pragma once
 
 #include <jni.h>
+
+#include "agent/engines/profiling/samplings/code_ranges.h"
 
 namespace jvmti {
 
@@ -11,5 +13,11 @@ namespace jvmti {
 // method's id valid for some milliseconds after the class object is garbage.  The VM then gives a
 // reference to it, or to what has taken its place, and any further use of this ends the process.
 bool is_living(JNIEnv* jni, jclass klass);
+
+// Whether there is a method behind its id, to be asked right before each use of the id.
+//
+// When a class is redefined, HotSpot before 11.0.22, 17.0.10 and 21.0.2 (JDK-8313816) frees its
+// former methods, once no thread runs them, but not their ids: a use of one ends the process.
+bool is_living(JNIEnv* jni, jmethodID method, const CodeRanges& ranges);
 
 }  // namespace jvmti

@@ -290,18 +290,20 @@ bool ProfileNames::name_code(uint32_t number, Method* made) {
 }
 
 bool ProfileNames::name_method(jvmtiEnv* env, JNIEnv* jni, jmethodID id, Method* made) {
-  // While there is a reference to its class it is not unloaded.
+  auto living = [&] { return is_living(jni, id, ranges_); };
+  // While there is a reference to its class it is not unloaded, but it may be redefined.
   LocalRef<jclass> klass(jni);
-  if (env->GetMethodDeclaringClass(id, klass.out()) != JVMTI_ERROR_NONE) return false;
+  if (!living() || env->GetMethodDeclaringClass(id, klass.out()) != JVMTI_ERROR_NONE) return false;
   if (!is_living(jni, klass)) return false;
   Deallocated<char> type(env);
   Deallocated<char> name(env);
   Deallocated<char> descriptor(env);
-  if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE ||
+  if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE || !living() ||
       env->GetMethodName(id, name.out(), descriptor.out(), nullptr) != JVMTI_ERROR_NONE) {
     return false;
   }
-  if (env->GetLineNumberTable(id, &made->line_count, &made->lines) != JVMTI_ERROR_NONE) {
+  if (!living() ||
+      env->GetLineNumberTable(id, &made->line_count, &made->lines) != JVMTI_ERROR_NONE) {
     made->line_count = 0;
     made->lines = nullptr;
   }
