@@ -1,12 +1,13 @@
 // Objects that are allocated during a profile and still alive at its end.
 //
-// Each sampled object gets a tag, the place of its birth in a table.  The VM reports the tags of
-// objects that it frees; those that remain at the end become samples, with the time, the thread and
-// the stack of their allocation.
+// Each sampled object gets a tag, with the place of its birth in a table.  The VM reports the tags
+// of objects that it frees; those that remain at the end become samples, with the time, the thread
+// and the stack of their allocation.
 
 #include <unistd.h>
 
 #include "agent/core/agent.h"
+#include "agent/core/environments.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
 
@@ -31,11 +32,11 @@ class LiveSampler : NoCopy {
 
   void allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object, jclass klass,
                  jlong size);
-  void freed(jlong tag);
+  void freed(uint32_t birth);
   void finish();
 
  private:
-  jlong keep(const Birth& birth);
+  uint32_t keep(const Birth& birth);
 
   Profile& profile_;
   EventThreads threads_;
@@ -44,8 +45,14 @@ class LiveSampler : NoCopy {
   Vector<uint32_t> free_;
 };
 
-// The tag for its object; 0 without memory.
-jlong LiveSampler::keep(const Birth& birth) {
+// The environment of all tags, which has these events for good.  Where they are turned off, or
+// their environment disposed of, HotSpot from 20 on waits for the thread that reports freed
+// objects, and lets no safepoint begin meanwhile; if one has begun, that thread waits for its end:
+// for ever. Tags that are left go with their objects.
+std::atomic<jvmtiEnv*> tagging{nullptr};
+
+// The number of a birth, from 1; 0 without memory.
+uint32_t LiveSampler::keep(const Birth& birth) {
   Locked locked(mutex_);
   if (!free_.empty()) {
     uint32_t place = free_.pop();
@@ -53,7 +60,7 @@ jlong LiveSampler::keep(const Birth& birth) {
     return place + 1;
   }
   if (births_.size() == kMostBirths || !births_.push(birth)) return 0;
-  if (free_.reserve(births_.capacity())) return static_cast<jlong>(births_.size());
+  if (free_.reserve(births_.capacity())) return static_cast<uint32_t>(births_.size());
   births_.pop();
   return 0;
 }
@@ -66,22 +73,20 @@ void LiveSampler::allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject 
   birth.size = size;
   birth.trace = stack_below(profile_, env, thread, klass);
   birth.thread = threads_.number(jni, thread);
-  jlong tag = birth.trace == TraceTable::kNone ? 0 : keep(birth);
-  if (tag == 0) {
-    profile_.lost.fetch_add(1, std::memory_order_relaxed);
-  } else if (env->SetTag(object, tag) != JVMTI_ERROR_NONE) {
-    freed(tag);
-    profile_.lost.fetch_add(1, std::memory_order_relaxed);
-  }
+  uint32_t number = birth.trace == TraceTable::kNone ? 0 : keep(birth);
+  jlong tag = static_cast<jlong>(uint64_t{profile_.number} << 32 | number);
+  if (number != 0 && tagging.load()->SetTag(object, tag) == JVMTI_ERROR_NONE) return;
+  if (number != 0) freed(number);
+  profile_.lost.fetch_add(1, std::memory_order_relaxed);
 }
 
 // During a collection, too: no call of the VM is allowed.
-void LiveSampler::freed(jlong tag) {
+void LiveSampler::freed(uint32_t birth) {
   Locked locked(mutex_);
-  size_t place = static_cast<size_t>(tag - 1);
+  uint32_t place = birth - 1;
   if (place >= births_.size() || births_[place].size == 0) return;
   births_[place].size = 0;
-  free_.put(static_cast<uint32_t>(place));
+  free_.put(place);
 }
 
 void LiveSampler::finish() {
@@ -117,17 +122,35 @@ void JNICALL allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject objec
   sampler_of(*profile).allocated(env, jni, thread, object, klass, size);
 }
 
-void JNICALL freed(jvmtiEnv* env, jlong tag) {
-  UsedProfile profile(env);
-  if (profile != nullptr && profile->active) sampler_of(*profile).freed(tag);
+void JNICALL freed(jvmtiEnv*, jlong tag) {
+  UsedProfile profile(static_cast<uint32_t>(static_cast<uint64_t>(tag) >> 32));
+  if (profile == nullptr || !profile->active) return;
+  sampler_of(*profile).freed(static_cast<uint32_t>(tag));
 }
 
-constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_OBJECT_FREE, JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
-
-const char* start(JNIEnv*, Profile& profile) {
+bool prepare_tagging() {
+  if (tagging != nullptr) return true;
+  jvmtiEnv* env = new_jvmti_environment();
+  if (env == nullptr) return false;
   jvmtiCapabilities wanted{};
   wanted.can_tag_objects = 1;
   wanted.can_generate_object_free_events = 1;
+  jvmtiEventCallbacks callbacks{};
+  callbacks.ObjectFree = freed;
+  constexpr jvmtiEvent kFreed[] = {JVMTI_EVENT_OBJECT_FREE};
+  jvmtiEnv* none = nullptr;
+  if (env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE ||
+      listen(env, callbacks, kFreed, 1) != nullptr || !tagging.compare_exchange_strong(none, env)) {
+    env->DisposeEnvironment();  // it has no tags yet, and nothing to wait for
+  }
+  return tagging != nullptr;
+}
+
+constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
+
+const char* start(JNIEnv*, Profile& profile) {
+  if (!prepare_tagging()) return "the VM does not report freed objects";
+  jvmtiCapabilities wanted{};
   wanted.can_generate_sampled_object_alloc_events = 1;
   if (profile.env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) {
     return "another environment has the events of sampled allocations, as a profile of allocated "
@@ -138,7 +161,6 @@ const char* start(JNIEnv*, Profile& profile) {
   if (sampler == nullptr) return "there is no memory for it";
   jvmtiEventCallbacks callbacks{};
   callbacks.SampledObjectAlloc = allocated;
-  callbacks.ObjectFree = freed;
   profile.env->SetHeapSamplingInterval(static_cast<jint>(profile.request.interval));
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
