@@ -266,6 +266,24 @@ public class Profiled {
         return said.toString();
     }
 
+    /** Lets the kernel work; the thread's processor time, and what of it the kernel had. */
+    static String zeros(double seconds) throws Exception {
+        var beans = java.lang.management.ManagementFactory.getThreadMXBean();
+        long before = beans.getCurrentThreadCpuTime();
+        long own = beans.getCurrentThreadUserTime();
+        long until = System.nanoTime() + (long) (seconds * 1e9);
+        var buffer = java.nio.ByteBuffer.allocateDirect(1 << 16);
+        try (var zero = java.nio.channels.FileChannel.open(java.nio.file.Path.of("/dev/zero"))) {
+            while (System.nanoTime() < until) {
+                buffer.clear();
+                zero.read(buffer);
+            }
+        }
+        long used = beans.getCurrentThreadCpuTime() - before;
+        own = beans.getCurrentThreadUserTime() - own;
+        return "all=" + used + " kernel=" + (used - own);
+    }
+
     static void threads(int count) throws Exception {
         for (int i = 0; i < count; i++) {
             Thread made = new Thread(Profiled::loops, "short " + i % 10);
@@ -303,6 +321,9 @@ public class Profiled {
                     break;
                 case "virtual":
                     System.out.println(virtual(Double.parseDouble(words[1])));
+                    break;
+                case "zeros":
+                    System.out.println(zeros(Double.parseDouble(words[1])));
                     break;
                 case "threads":
                     threads(Integer.parseInt(words[1]));

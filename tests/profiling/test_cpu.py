@@ -135,6 +135,19 @@ def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaPr
     assert not thread.virtual
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_kernel_is_told_apart(vm: jvmti.VM, program: JavaProgram, engine: str) -> None:
+    with opened(vm, engine, interval=0.002) as profile:
+        known = parsed(program.ask("zeros 1.5", timeout=60))
+    main = of_thread(profile, "main")
+    found = {one.name: one.own_share for one in main.top(10, "kind")}["kernel"]
+    # The VM counts in ticks.
+    assert found == pytest.approx(known["kernel"] / known["all"], abs=0.2)
+    assert found > 0.5
+    calling = main.callers("(kernel)")
+    assert any("FileDispatcherImpl.read0" in line for line in calling.lines())
+
+
 def test_threads_that_come_and_go_are_followed(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.0005) as profile:
         assert program.ask("threads 1000", timeout=60) == "done"

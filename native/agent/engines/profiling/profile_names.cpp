@@ -281,6 +281,9 @@ bool ProfileNames::name_code(uint32_t number, Method* made) {
     case CodeNames::kVm:
       made->code = CodeKind::kVm;
       return add_method_texts("", "(VM)", "");
+    case CodeNames::kKernel:
+      made->code = CodeKind::kKernel;
+      return add_method_texts("", "(kernel)", "");
     default:
       break;
   }

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 
 #include "agent/core/class_changes.h"
 #include "agent/engines/profiling/samplings.h"
@@ -41,6 +42,24 @@ SignalSources& sources_of(Profile& profile) {
 std::atomic<uint32_t> signalled{0};  // its number
 std::atomic<uint32_t> handling{0};   // threads inside of the handler
 
+// A signal that comes up while a thread is in a system call is handled when it returns, or before
+// it calls again.
+bool calls_kernel(const CodeRanges& ranges, uint64_t pc) {
+#if defined(__x86_64__)
+  constexpr uint8_t kCall[] = {0x0f, 0x05};
+#elif defined(__aarch64__)
+  constexpr uint8_t kCall[] = {0x01, 0x00, 0x00, 0xd4};
+#else
+  constexpr uint8_t kCall[] = {0};
+  return false;
+#endif
+  auto is_call = [&](uint64_t at) {
+    return ranges.of(at) != CodeRanges::kNone &&
+           std::memcmp(reinterpret_cast<const void*>(at), kCall, sizeof kCall) == 0;
+  };
+  return is_call(pc - sizeof kCall) || is_call(pc);
+}
+
 uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
   switch (code) {
     case CodeKind::kCollector:
@@ -51,7 +70,8 @@ uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
       return CodeNames::kVm;
     default:
       uint32_t library = ranges.of(pc);
-      return library == CodeRanges::kNone ? 0 : CodeNames::kLibraries + library;
+      if (library == CodeRanges::kNone) return 0;
+      return calls_kernel(ranges, pc) ? CodeNames::kKernel : CodeNames::kLibraries + library;
   }
 }
 
