@@ -11,7 +11,7 @@ from jvmti.profile.errors import NotAProfile
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["SUFFIXES", "open_profile", "save_profile", "suffix_of"]
+__all__ = ["SUFFIXES", "import_writer", "open_profile", "save_profile", "suffix_of"]
 
 _FORMATS = "jvmti.profile.formats"
 _WRITERS = {
@@ -54,13 +54,23 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
     raise ValueError(f"{os.fspath(path)}: the name must end in one of {', '.join(SUFFIXES)}")
 
 
+def import_writer(path: str | os.PathLike[str]) -> Any:
+    """The module that writes a file of this name; importing one takes a while.
+
+    Raises:
+        ValueError: the name has none of the endings.
+        ImportError: the format needs what is not installed.
+    """
+    return importlib.import_module(f"{_FORMATS}.{_WRITERS[suffix_of(path)]}")
+
+
 def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
     """Write a file; see `jvmti.profile.Profile.save`.
 
     The file appears when it is complete, so no reader sees half of it, and an earlier one stays
     if it cannot be written.
     """
-    module = importlib.import_module(f"{_FORMATS}.{_WRITERS[suffix_of(path)]}")
+    module = import_writer(path)
     path = os.fspath(path)
     partial = f"{path}.{os.getpid()}.part"
     try:

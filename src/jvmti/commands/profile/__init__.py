@@ -87,10 +87,11 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Take, open or compare."""
-        from jvmti.commands.profile.showing import check_output, show, show_difference
-        from jvmti.commands.profile.taking import take
+        from jvmti.commands.profile.output_file import check_output
 
         if given.target == "diff" and len(given.files) == 2:
+            from jvmti.commands.profile.showing import show_difference
+
             before, after = map(_opened, given.files)
             show_difference(given, before, after)
             return None
@@ -104,8 +105,12 @@ class Command:
         if given.launched is None and given.target is not None and _is_file(given.target):
             if given.duration is not None or given.loop is not None:
                 given.parser.error("--duration and --loop are for a JVM, not for a file")
+            from jvmti.commands.profile.showing import show
+
             show(given, _opened(given.target))
             return None
+        from jvmti.commands.profile.taking import take
+
         return take(given)
 
 

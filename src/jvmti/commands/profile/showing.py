@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import time
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy
 
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
+from jvmti.commands.profile.output_file import check_output, file_name
 from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.files import suffix_of
@@ -20,41 +19,7 @@ from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
 
-__all__ = ["check_output", "file_name", "save", "show", "show_difference"]
-
-
-def check_output(given: argparse.Namespace) -> None:
-    """Check the name of the file to write, before anything is done for it.
-
-    Raises:
-        CommandFailed: it has no known ending, needs what is not installed, or exists.
-    """
-    path: str | None = given.output
-    if path is None:
-        return
-    try:
-        suffix = suffix_of(path)
-    except ValueError as error:
-        raise CommandFailed(printable(str(error)), USAGE) from None
-    if given.json:
-        raise CommandFailed("either --json or a file", USAGE)
-    if suffix == ".parquet":
-        from importlib.util import find_spec
-
-        if find_spec("pyarrow") is None:
-            raise CommandFailed(
-                f"{printable(path)} needs pyarrow: pip install 'jvmti[arrow]'", USAGE
-            )
-    if "%t" not in path and os.path.exists(path) and not given.force:
-        raise CommandFailed(f"{printable(path)} exists; --force overwrites it", USAGE)
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        raise CommandFailed(f"{printable(folder)}: no such directory", USAGE)
-
-
-def file_name(path: str) -> str:
-    """The name with the time in place of ``%t``."""
-    return path.replace("%t", time.strftime("%Y%m%dT%H%M%S"))
+__all__ = ["save", "show", "show_difference"]
 
 
 def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:

@@ -13,14 +13,13 @@ from jvmti import display
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.targets import opened, seconds
 from jvmti.commands.profile.options import DURATION
-from jvmti.commands.profile.showing import save, show
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.interface.errors import TargetLost
-from jvmti.profile.profile import Profile
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
+    from jvmti.profile.profile import Profile
 
 __all__ = ["take"]
 
@@ -45,6 +44,8 @@ def take(given: argparse.Namespace) -> int | None:
             else:
                 default = None if given.launched is not None else DURATION
                 profile = _taken(vm, given, intervals, given.duration or default)
+                from jvmti.commands.profile.showing import show
+
                 show(given, profile)
         except (ValueError, LookupError) as error:
             raise CommandFailed(printable(str(error)), USAGE) from None
@@ -103,12 +104,25 @@ def _taken(
     try:
         with _running(vm, given, intervals) as profiles:
             began = time.monotonic()
+            _import_ahead(given)
             with display.progress(what) as report:
                 _wait(vm, length, report, began)
     except (KeyboardInterrupt, TargetLost):
         if not profiles:
             raise
     return _together(profiles)
+
+
+def _import_ahead(given: argparse.Namespace) -> None:
+    """Import what the end needs, while the samples are taken."""
+    import numpy.ma  # noqa: F401 - numpy.unique would, at its first call
+
+    import jvmti.commands.profile.showing  # noqa: F401
+
+    if given.output is not None:
+        from jvmti.profile.files import import_writer
+
+        import_writer(given.output)
 
 
 def _together(profiles: list[Any]) -> Profile:
@@ -142,6 +156,8 @@ def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]
         except KeyboardInterrupt:
             interrupted = True
         if profiles:
+            from jvmti.commands.profile.showing import save
+
             save(given, _together(profiles))
             sys.stderr.flush()
         passed = time.monotonic() - began
