@@ -1,24 +1,29 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiles.py [--jvm 17,25] [--seconds 4]
+    python benchmarks/profiles.py [--jvm 11,17,21,25] [--seconds 4] [--only shares,ecj,spark]
 
-The first part is a program that measures the processor time of its parts: the table has the total
-variation distance of each profile from these, in percentage points, beside what the noise of as
-many samples has on average. The second part is the Eclipse compiler at work: how many of the ten
-hottest methods are the same, and the distance of the two profiles from each other, beside that of
-two of one kind.
+The first part is a program that measures the processor time of its parts, on a platform thread and
+on a virtual one: the table has the total variation distance of each profile from these, in
+percentage points, beside what the noise of as many samples has on average. The others are the
+Eclipse compiler at work, and a Spark job (``make .venv/.spark``), whose driver and executors are
+one profile: how many of the ten hottest methods are the same, and the distance of the two profiles
+from each other, beside that of two of one kind.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +36,17 @@ from run import machine  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from async_profiler import AsyncProfiler  # noqa: E402
-from profiling.shares import error, noise, of_thread, parsed  # noqa: E402
-from real_programs import jdk  # noqa: E402
+from profiling.shares import error, noise, parsed  # noqa: E402
+from real_programs import jdk, jvm_below  # noqa: E402
 
 INTERVAL = 0.001
 WARM = 3.0
 REPEATS = 3
 TEN = 10
+SPARK_JOBS = 3
+"""Before the first profile."""
+
+Taker = Callable[[], AbstractContextManager[list[Any]]]
 
 
 @contextmanager
@@ -99,38 +108,41 @@ def known_shares(jvm: jvms.Jvm, classes: Path) -> Iterator[tuple[int, Callable[[
             process.kill()
 
 
-def shares(jvm: jvms.Jvm, folder: Path, classes: Path, seconds: float) -> None:
+def shares(jvm: jvms.Jvm, folder: Path, classes: Path, seconds: float, jfr: bool) -> None:
     """Print the distances from the truth."""
-    rows: dict[str, list[tuple[float, float]]] = {"jvmti": [], "async-profiler": [], "JFR": []}
+    rows: dict[tuple[str, str], list[tuple[float, float]]] = {}
     with known_shares(jvm, classes) as (pid, ask), jvmti.attach(pid, timeout=30) as vm:
         vm.profile("cpu").stop()  # compiles anew what must be
         ask(f"mixed {WARM}")
         peer = AsyncProfiler(vm, folder)
-        for _ in range(REPEATS):
-            for name, taken in (
-                ("jvmti", ours(vm)),
-                ("async-profiler", beside(peer)),
-                ("JFR", recorded(vm)),
-            ):
+        programs = ["mixed", "virtual"] if jvm.feature >= 21 else ["mixed"]
+        for program in [*programs] * REPEATS:
+            takers = {"jvmti": ours(vm), "async-profiler": beside(peer)}
+            if jfr:
+                takers["JFR"] = recorded(vm)
+            for name, taken in takers.items():
                 with taken as found:
-                    known = parsed(ask(f"mixed {seconds}"))
+                    known = parsed(ask(f"{program} {seconds}"))
                 (profile,) = found
-                # Collapsed stacks have no threads; only the main one is in this method.
-                if name == "async-profiler":
-                    profile = profile.with_frame("Profiled.mixed")
-                else:
-                    profile = of_thread(profile, "main")
+                # Collapsed stacks have no threads; only one thread is in this method.
+                profile = profile.with_frame("Profiled.turns")
                 samples = sum(known.values()) / (0.01 if name == "JFR" else INTERVAL) / 1e9
-                rows[name].append((error(profile, known), noise(known, round(samples))))
+                if name == "jvmti":
+                    samples = len(profile)
+                distances = rows.setdefault((program, name), [])
+                distances.append((error(profile, known), noise(known, round(samples))))
     print(f"\n### JDK {jvm.feature}: distance from the truth\n")
-    print("| | percentage points | noise |\n| --- | --- | --- |")
-    for name, found_ in rows.items():
+    print("| | | percentage points | noise | ratio |\n| --- | --- | --- | --- | --- |")
+    for (program, name), found_ in rows.items():
         mine = statistics.median(one[0] for one in found_)
-        print(f"| {name} | {mine:.2f} | {statistics.median(one[1] for one in found_):.2f} |")
+        by_chance = statistics.median(one[1] for one in found_)
+        ratio = mine / by_chance
+        print(f"| {program} | {name} | {mine:.2f} | {by_chance:.2f} | {ratio:.2f} |", flush=True)
 
 
-def compiler_at_work(jvm: jvms.Jvm, folder: Path, seconds: float) -> None:
-    """Print how far profiles of the Eclipse compiler agree."""
+@contextmanager
+def compiler(jvm: jvms.Jvm) -> Iterator[list[int]]:
+    """The Eclipse compiler, at work; the process ids of its JVMs."""
     ecj = ROOT / ".jvms" / "ecj" / "ecj.jar"
     sources = sorted(str(one) for one in (ROOT / "tests" / "java").glob("*.java"))
     command = [jvm.java, *jvm.args, "-Xmx512m", "-jar", str(ecj), "-source", "17", "-target", "17"]
@@ -138,39 +150,85 @@ def compiler_at_work(jvm: jvms.Jvm, folder: Path, seconds: float) -> None:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             time.sleep(3 * WARM)
-            with jvmti.attach(process.pid, timeout=30) as vm:
-                vm.profile("cpu").stop()
-                time.sleep(WARM)
-                peer = AsyncProfiler(vm, folder)
-                found: dict[str, list[dict[str, float]]] = {"jvmti": [], "async-profiler": []}
-                for _ in range(2):
-                    for name, taken in (("jvmti", ours(vm)), ("async-profiler", beside(peer))):
-                        with taken as profiles:
-                            time.sleep(seconds)
-                        profile = profiles[0].with_frame("org.eclipse.jdt.*")
-                        found[name].append(own_shares(profile))
+            yield [process.pid]
         finally:
             process.kill()
-    mine, theirs = found["jvmti"], found["async-profiler"]
-    same = len(set(hottest(mine[0])) & set(hottest(theirs[0])))
-    again = len(set(hottest(theirs[0])) & set(hottest(theirs[1])))
-    print(f"\n### JDK {jvm.feature}: the Eclipse compiler\n")
-    print("| | of the ten hottest methods are the same | distance |\n| --- | --- | --- |")
-    print(f"| jvmti and async-profiler | {same} | {apart(mine[0], theirs[0]):.1f} |")
-    print(f"| async-profiler twice | {again} | {apart(*theirs):.1f} |")
-    print(
-        f"| jvmti twice | {len(set(hottest(mine[0])) & set(hottest(mine[1])))} "
-        f"| {apart(*mine):.1f} |"
+
+
+JOBS = """
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.master("local-cluster[2,1,1024]").appName("jobs").getOrCreate()
+spark.sparkContext.setLogLevel("ERROR")
+while True:
+    rows = spark.range(2_000_000).selectExpr("id % 1000 as k", "id * 3 as v")
+    rows.join(rows.groupBy("k").count(), "k").groupBy("k").sum("v").orderBy("k").collect()
+    print("job", flush=True)
+"""
+
+
+@contextmanager
+def spark(jvm: jvms.Jvm) -> Iterator[list[int]]:
+    """A PySpark job that repeats; the process ids of its driver's JVM and of its executors'."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", JOBS],
+        env={**os.environ, "JAVA_HOME": str(jdk())},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    for title, one, other in (
+    assert process.stdout is not None
+    try:
+        for _ in range(SPARK_JOBS):
+            if not process.stdout.readline():
+                raise EOFError("Spark has ended")
+        # Its own output may not fill the pipe.
+        threading.Thread(target=process.stdout.read, daemon=True).start()
+        executors = [one for one in jvmti.processes() if one.main.endswith("ExecutorBackend")]
+        yield [jvm_below(process.pid, "SparkSubmit"), *(one.pid for one in executors)]
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def agreement(title: str, pids: list[int], folder: Path, seconds: float, pattern: str) -> None:
+    """Print how far profiles of some JVMs, taken together, agree with async-profiler's."""
+    found: dict[str, list[dict[str, float]]] = {"jvmti": [], "async-profiler": []}
+    with ExitStack() as attached:
+        vms = [attached.enter_context(jvmti.attach(pid, timeout=60)) for pid in pids]
+        peers = [AsyncProfiler(vm, folder) for vm in vms]
+        for vm in vms:
+            vm.profile("cpu").stop()
+        time.sleep(WARM)
+        takers: dict[str, list[Taker]] = {
+            "jvmti": [partial(ours, vm) for vm in vms],
+            "async-profiler": [partial(beside, peer) for peer in peers],
+        }
+        for name, all_ in [*takers.items()] * 2:
+            with ExitStack() as taken:
+                lists = [taken.enter_context(taker()) for taker in all_]
+                time.sleep(seconds)
+            first, *others = [profile for (profile,) in lists]
+            whole = first.merge(*others) if others else first
+            found[name].append(own_shares(whole.with_frame(pattern)))
+    mine, theirs = found["jvmti"], found["async-profiler"]
+    print(f"\n### {title}\n")
+    print("| | of the ten hottest methods are the same | distance |\n| --- | --- | --- |")
+    for name, one, other in (
+        ("jvmti and async-profiler", mine[0], theirs[0]),
+        ("async-profiler twice", *theirs),
+        ("jvmti twice", *mine),
+    ):
+        same = len(set(hottest(one)) & set(hottest(other)))
+        print(f"| {name} | {same} | {apart(one, other):.1f} |")
+    for name, one, other in (
         ("jvmti", mine[0], theirs[0]),
         ("async-profiler", theirs[0], mine[0]),
     ):
-        for name in hottest(one):
-            if name not in hottest(other):
+        for method in hottest(one):
+            if method not in hottest(other):
                 print(
-                    f"only in the ten of {title}: {name} {one[name]:.2%}, "
-                    f"there {other.get(name, 0):.2%}"
+                    f"only in the ten of {name}: {method} {one[method]:.2%}, "
+                    f"there {other.get(method, 0):.2%}"
                 )
 
 
@@ -201,11 +259,14 @@ def apart(one: dict[str, float], other: dict[str, float]) -> float:
 
 
 def main() -> int:
-    """Run both parts on each JVM."""
+    """Run the parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jvm", default="17,25", help="which JVMs")
+    parser.add_argument("--jvm", default="11,17,21,25", help="which JVMs")
+    parser.add_argument("--only", default="shares,ecj", help="which parts: shares, ecj, spark")
+    parser.add_argument("--jfr", action="store_true", help="Flight Recorder, too")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
     given = parser.parse_args()
+    parts = given.only.split(",")
     print(machine())
     with tempfile.TemporaryDirectory() as name:
         classes = Path(name)
@@ -218,8 +279,16 @@ def main() -> int:
         )
         for wanted in given.jvm.split(","):
             jvm = jvms.named(wanted)
-            shares(jvm, classes, classes, given.seconds)
-            compiler_at_work(jvm, classes, given.seconds)
+            if "shares" in parts:
+                shares(jvm, classes, classes, given.seconds, given.jfr)
+            for name, program, title, pattern in (
+                ("ecj", compiler, "the Eclipse compiler", "org.eclipse.jdt.*"),
+                ("spark", spark, "a Spark job, its driver and two executors", "*"),
+            ):
+                if name in parts:
+                    with program(jvm) as pids:
+                        heading = f"JDK {jvm.feature}: {title}"
+                        agreement(heading, pids, classes, given.seconds, pattern)
     return 0
 
 
