@@ -21,12 +21,6 @@ RELEASES = (11, 17, 21, 25)
 EARLY = "it concerns what happens before the VM is live"
 BEFORE_LIVE = Capabilities.of("can_generate_early_vmstart", "can_generate_early_class_hook_events")
 NOBODY = "no engine does it yet"
-REASONS = {
-    Capabilities.can_pop_frame: "the caller would have to make its call again with the arguments "
-    "that it passed, which have left its operand stack; only the VM can put them back. A caller "
-    "that keeps the arguments of all its calls would be slow, and one that runs already has no "
-    "probe at all. `frame.return_` and `force_early_return_…` leave a frame"
-}
 INTRODUCTION = """\
 # Emulated capabilities
 
@@ -133,7 +127,7 @@ def details(one: Capabilities) -> list[str]:
     lines = ["", f"### {one}", ""]
     known = declared().get(one, [])
     if not known:
-        why = EARLY if one in BEFORE_LIVE else REASONS.get(one, NOBODY)
+        why = EARLY if one in BEFORE_LIVE else NOBODY
         names = ", ".join(f"`{name}`" for name in [*functions_of(one), *events_of(one)])
         behind = f", and with it {names}" if names else ""
         lines.append(f"Unavailable on 11, 17, 21 and 25{behind}: {why}.")

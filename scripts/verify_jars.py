@@ -31,6 +31,7 @@ PROBES = {
     "everything": verification.EVERYTHING,
     "recording": verification.RECORDING,
     "plain": verification.PLAIN,
+    "stopping": verification.STOPPING,
 }
 COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 POM = """<project><modelVersion>4.0.0</modelVersion>
@@ -61,6 +62,7 @@ def fetched(jars: list[str], to: Path) -> list[Path]:
         jars: as `group:name:version`, or with a classifier: `group:name:version:sources`.
         to: the folder for them.
     """
+    to = to.resolve()  # Maven takes others for relative to where its file is
     to.mkdir(parents=True, exist_ok=True)
     parts = [one.split(":") for one in jars]
     files = [to / f"{group}.{'-'.join(rest)}.jar" for group, *rest in parts]
@@ -116,10 +118,13 @@ def main() -> int:
     parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="where they are")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="those with such names")
     parser.add_argument("--probes", choices=PROBES, default="everything")
+    parser.add_argument(
+        "--from", type=int, default=0, dest="first", metavar="N", help="leave out the first N"
+    )
     parser.add_argument("--describe", action="store_true", help="say what is among them")
     given = parser.parse_args()
     files = fetched(listed(), given.jars)
-    chosen = fetched(listed(given.only), given.jars)
+    chosen = fetched(listed(given.only), given.jars)[given.first :]
     if given.describe:
         print(len(chosen), "jars:", dict(described(chosen)))
     failed = 0

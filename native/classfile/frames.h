@@ -92,6 +92,11 @@ class FrameWriter {
   void copy(const FrameReader& frame, uint32_t at);
   void full(uint32_t at, const Type* locals, size_t local_count, const Type* stack,
             size_t stack_count);
+  // The method's first frame, at its beginning; the first of all.
+  void first() {
+    out_.u1(0);
+    delta(0);
+  }
   // Returns false when nothing was written.
   bool end();
 

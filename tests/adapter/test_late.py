@@ -68,6 +68,22 @@ def test_parameters_are_shown_where_the_compiler_left_out_their_names(
     client.disconnect()
 
 
+def test_a_call_is_restarted_at_its_first_line(program: JavaProgram, client: Client) -> None:
+    """Also from there, and where the class got its breakpoint in the middle of the method."""
+    client.attach(program.pid, line("RETURN"))
+    thread = client.stopped("breakpoint")
+    for _ in range(2):
+        client.ask("restartFrame", frameId=client.top(thread)["id"])
+        client.stopped("restart")
+        assert client.top(thread)["line"] == line("NET")
+    client.ask("continue", threadId=thread)
+    client.stopped("breakpoint")
+    assert client.locals(thread)["gross"]["value"] == str(
+        int(client.locals(thread)["count"]["value"]) * 120
+    )
+    client.disconnect()
+
+
 def _javap(jvm: Jvm, method: str) -> list[str]:
     home = compiler.javac_home(11)
     if home is None:

@@ -30,6 +30,12 @@ from conformance.threads.test_local_variable import (
     test_native_frames_have_no_variables_but_this,
     test_slots_where_no_variable_begins_are_refused,
 )
+from conformance.threads.test_stack_frame import (
+    popping,
+    test_an_unmounted_virtual_thread_cannot_be_popped,
+    test_native_methods_cannot_be_popped,
+    test_the_last_frame_cannot_be_popped,
+)
 from conformance.threads.test_thread import (
     test_a_monitor_entered_through_jni_has_no_frame,
     test_owned_monitors_are_those_that_java_reports,
@@ -126,14 +132,18 @@ def test_the_source_debug_extension_is_that_of_the_loaders_file(
 
 
 __all__ = [
+    "popping",
     "test_a_class_without_debug_information",
     "test_a_monitor_entered_through_jni_has_no_frame",
     "test_a_running_virtual_thread_must_be_suspended_first",
     "test_a_static_method_has_no_this",
+    "test_an_unmounted_virtual_thread_cannot_be_popped",
     "test_code_and_its_tables",
     "test_depths_outside_the_stack_are_refused",
+    "test_native_methods_cannot_be_popped",
     "test_native_frames_have_no_variables_but_this",
     "test_owned_monitors_are_those_that_java_reports",
     "test_slots_where_no_variable_begins_are_refused",
     "test_the_contended_monitor_is_the_one_that_java_reports",
+    "test_the_last_frame_cannot_be_popped",
 ]

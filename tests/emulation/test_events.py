@@ -9,7 +9,7 @@ import pytest
 import jvmti
 import programs
 from emulation.late import differing, taking_turns
-from events import test_exceptions, test_execution, test_fields
+from events import test_exceptions, test_execution, test_fields, test_frames
 from events.conftest import NO_INFLATION, NO_SIGNAL, SOLO, WARM, kind
 from events.seen import Code
 from events.test_exceptions import (
@@ -35,7 +35,9 @@ from events.test_fields import (
 )
 from events.test_frames import (
     test_a_frame_pop_is_reported_before_the_breakpoint_behind_it,
+    test_a_handler_leaves_one_frame_at_a_time,
     test_a_method_is_made_to_return_early_from_a_handler,
+    test_a_popped_frame_is_entered_again,
     test_a_virtual_thread_is_made_to_return_early,
     test_local_variables_of_all_types_are_read_and_written_in_a_breakpoint,
 )
@@ -73,6 +75,9 @@ test_a_field_of_jni = differing(
     test_fields.test_a_field_touched_through_jni_is_reported,
     *("FieldAccess", "FieldModification"),
     raises=AssertionError,
+)
+test_the_lock_of_a_popped_frame = differing(
+    test_frames.test_popping_a_frame_lets_go_of_its_lock, "pop_frame", raises=AssertionError
 )
 
 
@@ -123,6 +128,8 @@ __all__ = [
     "test_a_frame_is_popped_on_a_virtual_thread",
     "test_a_frame_pop_is_reported_before_the_breakpoint_behind_it",
     "test_a_frame_that_was_asked_for_is_popped",
+    "test_a_handler_leaves_one_frame_at_a_time",
+    "test_a_popped_frame_is_entered_again",
     "test_a_static_field_has_no_object",
     "test_a_virtual_thread_is_made_to_return_early",
     "test_a_watch_of_another_environment_stays_when_one_is_cleared",

@@ -38,14 +38,6 @@ def test_each_capability_is_on_the_page_as_a_late_agent_finds_it(
     assert vm.emulation.emulates & ~vm.env.get_capabilities() == 0
 
 
-def test_the_page_says_why_frames_cannot_be_popped(vm: jvmti.VM, bare_env: jvmti.Env) -> None:
-    section = PAGE.partition("### can_pop_frame")[2].partition("###")[0]
-    assert "`pop_frame`" in section
-    assert "only the VM can put them back" in section
-    with pytest.raises(jvmti.errors.NotAvailable):
-        bare_env.add_capabilities({"can_pop_frame"})
-
-
 def test_pauses_are_counted(vm: jvmti.VM) -> None:
     before = vm.emulation.pauses
     frames = vm.threads["holder"].frames

@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "native/agent/generate"))
 
-from probe_helper import LEAVING, helper_class, leaving_class
+from probe_helper import LEAVING, RESTARTING, helper_class, leaving_class, restarting_class
 
 import compiler
 import jvms
@@ -179,8 +179,9 @@ class Verification:
         self.program = program
         self.instrumenter = Instrumenter(probes)
         self.end = self.vm.jni.find_class("Loads")
-        # The verifier asks whether it is an exception.
+        # The verifier asks whether they are exceptions.
         self.vm.jni.define_class(LEAVING, None, leaving_class())
+        self.vm.jni.define_class(RESTARTING, None, restarting_class())
         helper = CALLED.replace(".", "/")
         self.vm.jni.define_class(helper, None, helper_class(helper))
 

@@ -175,7 +175,7 @@ def test_the_class_that_probes_call_stands_before_the_verifier(
     """The VM verifies a class of the bootstrap loader only where it gets other code."""
     with vm.trace(f"{ORDER}.deep") as trace:
         helpers = vm.classes("java.lang.JvmtiProbes*")
-        assert len(helpers) == 3
+        assert len(helpers) == 4
         for helper in helpers:
             helper.retransform()
         traced.ask("deep 1")

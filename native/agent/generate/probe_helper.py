@@ -59,12 +59,11 @@ _PATH = """
 iload_0
 ifeq off
 {{is_gone_1}}
-getstatic THIS.paths [Ljava/lang/Object;
+getstatic THIS.paths [[[Ljava/lang/Object;
 iload_1
 bipush {{last_set}}
 iand
 aaload
-checkcast [Ljava/lang/Object;
 astore 7
 aload 7
 ifnull ask
@@ -75,7 +74,6 @@ if_icmpge ask
 aload 7
 iload_2
 aaload
-checkcast [Ljava/lang/Object;
 astore 7
 aload 7
 ifnull ask
@@ -202,8 +200,8 @@ _METHODS = {
         invokestatic THIS.control ()J
         putstatic THIS.control J
         bipush {sets}
-        anewarray java/lang/Object
-        putstatic THIS.paths [Ljava/lang/Object;
+        anewarray [[Ljava/lang/Object;
+        putstatic THIS.paths [[[Ljava/lang/Object;
         return
         """,
     ),
@@ -1358,12 +1356,14 @@ _NATIVES = (
     "raise (ILjava/lang/String;Ljava/lang/String;)V",
     "test (IILjava/lang/Object;)I",
 )
-_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J", "paths [Ljava/lang/Object;")
+_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J", "paths [[[Ljava/lang/Object;")
 LEAVING = "java/lang/JvmtiProbesLeft"
 """The class of what leaves a method early; its field has the array of the thread that stopped.
 
 The helper itself is no Throwable: C2 inlines no method of one into other code.
 """
+RESTARTING = "java/lang/JvmtiProbesRestarted"
+"""The class of what begins a method again."""
 _CURRENT = """
 getstatic THIS.unsafe L{unsafe};
 invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
@@ -1535,6 +1535,14 @@ def helper_class(name: str, get_reference: str = "getReference") -> bytes:
     return _class_file(constants, bytes(body))
 
 
+def restarting_class() -> bytes:
+    """The class file of what begins a method again."""
+    constants = _Constants(RESTARTING)
+    klass, above = constants.klass("THIS"), constants.klass("java/lang/Error")
+    body = struct.pack(">HHHHHHH", _PUBLIC | _FINAL | _SUPER, klass, above, 0, 0, 0, 0)
+    return _class_file(constants, body)
+
+
 def leaving_class() -> bytes:
     """The class file of what leaves a method early."""
     constants = _Constants(LEAVING)
@@ -1616,6 +1624,10 @@ def probe_helper_header() -> str:
             "constexpr uint8_t kProbeLeavingClass[] = {",
             *_rows(leaving_class()),
             "};\n",
+            f'constexpr const char* kProbeRestarting = "{RESTARTING}";',
+            "constexpr uint8_t kProbeRestartingClass[] = {",
+            *_rows(restarting_class()),
+            "};\n",
             "}  // namespace jvmti\n",
             f"#define JVMTI_PROBE_HELPER(method) Java_{native}_##method",
             "",
@@ -1623,4 +1635,12 @@ def probe_helper_header() -> str:
     )
 
 
-__all__ = ["LEAVING", "helper_class", "helper_name", "leaving_class", "probe_helper_header"]
+__all__ = [
+    "LEAVING",
+    "RESTARTING",
+    "helper_class",
+    "helper_name",
+    "leaving_class",
+    "probe_helper_header",
+    "restarting_class",
+]

@@ -13,14 +13,16 @@ bool Method::entry() {
   Place place;
   place.is_entry = true;
   if (!select_all(Site::kEntry)) return false;
-  if (uses_parameters_) {
+  if (keeps_parameters_) {
     for (Parameter& one : parameters_) {
       one.saved = kNoSlot;
       // What is not initialized is not to be kept: nobody could have it.
       if (!one.written || (is_constructor_ && one.slot == 0 && !method_->is_static())) continue;
       one.saved = temporary(one.category);
-      Type type =
-          one.category == 'L' ? Type::object("java/lang/Object") : Type::described(one.type);
+      // Only what begins the method again needs to know the class.
+      Type type = one.category == 'L' && !can_restart_ ? Type::object("java/lang/Object")
+                                                       : Type::described(one.type);
+      if (one.slot == 0 && !method_->is_static()) type = Type::object(class_->name, class_->index);
       if (!keep(kept_types_, type)) return false;
       depth_ = 0;
       load(one.category, one.slot);
@@ -144,7 +146,7 @@ bool Method::generate() {
   }
   if (open) ranges_[ranges_.size() - 1].end = pc();
   moves(size_, pc(), pc());  // what follows has come in addition
-  return unwind() && leave();
+  return unwind() && leave() && restart();
 }
 
 // To the line of an instruction.

@@ -81,7 +81,9 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   result_ = Text();
   initializes_once_ = has_frames_ || !is_constructor_ || initializes_once();
   parameters_.clear();
-  if (needs_parameters_ && (!read_parameters() || !find_dropped()))
+  can_restart_ = stops_threads_ && may_restart();
+  keeps_parameters_ = uses_parameters_ || can_restart_;
+  if ((needs_parameters_ || can_restart_) && (!read_parameters() || !find_dropped()))
     return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   // Calls and writes may be of the constructor's own object, or of another.
   constexpr uint32_t kOfOwn =
@@ -455,7 +457,7 @@ bool Method::is_stored(uint32_t from, uint32_t count) const {
 
 // Finds the parameters that somebody writes to, or that a frame does not have any more.
 bool Method::find_dropped() {
-  if (!uses_parameters_) return true;
+  if (!keeps_parameters_) return true;
   each_store([&](uint32_t slot, uint32_t size) {
     for (Parameter& one : parameters_) {
       if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;

@@ -228,14 +228,17 @@ class Method {
   void invoke_put(const Probe& probe, uint8_t kind);
 
   // stops.cpp: places where a thread may stop
+  bool may_restart() const;
   void find_stops();
   bool has_stopped(const Probe& probe) const;
   bool variable_in(uint32_t slot, uint32_t at, Text* name, Text* type) const;
   bool is_reachable(const Type& held, Text declared) const;
   bool find_variables(const Place& place);
   bool stop(const Probe& probe, const Place& place);
+  void set_number(const Probe& probe);
   void helper_method(const Probe& probe, Text name, Text descriptor);
   bool leave();
+  bool restart();
 
   // sequences.cpp: what a probe is made of
   bool is_possible(const Probe& probe, const Place& place) const;
@@ -248,6 +251,7 @@ class Method {
   bool find_local(Text name, uint32_t at, Text* type, uint32_t* slot) const;
   uint32_t kept_by(int64_t probe) const;
   void number(int32_t value);
+  void computed_number(int32_t value);
   void text(Text value);
   void dotted(Text first, Text second);
   void load(char category, uint32_t slot) { move(kIload, kIload0, category, slot); }
@@ -340,7 +344,8 @@ class Method {
   bool has_frames_ = false;    // a table is needed
   bool lacks_frames_ = false;  // and missing, where a thread may stop
   bool is_constructor_ = false;
-  bool uses_parameters_ = false;  // elsewhere than at the entry
+  bool uses_parameters_ = false;   // elsewhere than at the entry
+  bool keeps_parameters_ = false;  // for that, or to begin the method again
   bool tracks_ = false;
   bool ready_ = true;  // without frames: `this` is initialized
   // Of a constructor, where that is so from there on, and not before; otherwise nobody knows.
@@ -389,10 +394,13 @@ class Method {
   Vector<Range> ranges_;
   uint32_t unwind_at_ = kNowhere;
   Vector<Variable> variables_;
-  Vector<Range> stops_;  // calls that may leave the method early
+  Vector<Range> stops_;     // calls that may leave the method early
+  Vector<Range> restarts_;  // and those that may begin it again
   bool can_leave_ = false;
+  bool can_restart_ = false;
   Text leave_helper_;
   uint32_t leave_at_ = kNowhere;
+  uint32_t restart_at_ = kNowhere;
   Frame first_;
   Frame declared_;
   Tracker tracker_;

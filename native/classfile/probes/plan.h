@@ -84,6 +84,8 @@ constexpr uint32_t kStopOperands = 2;
 constexpr const char* kStop = "(III)[Ljava/lang/Object;";
 // The class of what leaves a method early; the agent defines it.
 constexpr const char* kLeaving = "java/lang/JvmtiProbesLeft";
+// And of what begins it again.
+constexpr const char* kRestarting = "java/lang/JvmtiProbesRestarted";
 constexpr const char* kStopIf = "(IIII)[Ljava/lang/Object;";
 
 class Plan {

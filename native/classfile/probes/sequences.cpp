@@ -403,19 +403,23 @@ void Method::number(int32_t value) {
     out_->u2(static_cast<uint16_t>(value));
   } else if (pool_.is_filling()) {
     // Each site has a number of its own, and a class may have more sites than a pool has constants.
-    int16_t low = static_cast<int16_t>(value);
-    op(kSipush, 1);
-    out_->u2(static_cast<uint32_t>((int64_t{value} - low) >> 16));
-    op(kBipush, 1);
-    out_->u1(16);
-    op(kIshl, -1);
-    op(kSipush, 1);
-    out_->u2(static_cast<uint16_t>(low));
-    op(kIadd, -1);
+    computed_number(value);
   } else {
     op(kLdcW, 1);
     out_->u2(pool_.add_int(value));
   }
+}
+
+void Method::computed_number(int32_t value) {
+  int16_t low = static_cast<int16_t>(value);
+  op(kSipush, 1);
+  out_->u2(static_cast<uint32_t>((int64_t{value} - low) >> 16) & 0xFFFF);
+  op(kBipush, 1);
+  out_->u1(16);
+  op(kIshl, -1);
+  op(kSipush, 1);
+  out_->u2(static_cast<uint16_t>(low));
+  op(kIadd, -1);
 }
 
 void Method::text(Text value) {

@@ -3,7 +3,8 @@
 // `stop` makes the array, or gives null where the thread goes on, so that nothing of the rest does
 // anything.  `keep` puts a value into it; `stopped` lets the thread wait; `take` gives what a
 // variable is from then on.  Where the array says so, `stopped` throws an exception that only the
-// method's own handler takes, which returns the value that `left` finds.
+// method's own handler takes, which returns the value that `left` finds, or another one, whose
+// handler gives the parameters what was passed and jumps to the method's beginning.
 #include <cstdio>
 
 #include "classfile/probes/method.h"
@@ -56,11 +57,22 @@ Text package_of(Text name) {
 
 }  // namespace
 
+// Whether the method can begin again, with what was passed.  The object of a constructor cannot be
+// made twice, and a subroutine cannot be entered from within itself.
+bool Method::may_restart() const {
+  if (is_constructor_) return false;
+  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
+    if (code_[at] == kJsr || code_[at] == kJsrW) return false;
+  }
+  return true;
+}
+
 // What has its variables looked at, and whether it can be left early: not with monitors entered,
 // which a return would not give up.
 void Method::find_stops() {
   stops_.clear();
-  leave_at_ = kNowhere;
+  restarts_.clear();
+  leave_at_ = restart_at_ = kNowhere;
   can_leave_ = false;
   for (const Probe* probe : *probes_) can_leave_ = can_leave_ || probe->outcome == Outcome::kStop;
   if (!can_leave_) return;
@@ -134,6 +146,7 @@ bool Method::find_variables(const Place& place) {
     }
     for (const Parameter& parameter : parameters_) {
       if (is_named || parameter.slot != slot) continue;
+      if (tracks_ && parameter.written && !place.is_entry) continue;  // it may be something else
       // Without a table of variables, the parameters that still are what they were.
       bool is_receiver = slot == 0 && !method_->is_static();
       if (!tracks_ && (!place.is_entry || (is_receiver && is_constructor_))) continue;
@@ -149,6 +162,16 @@ bool Method::find_variables(const Place& place) {
   return true;
 }
 
+// The number of the set, without a constant of the pool: whoever asks whether old code has the
+// probes of a set does not have its pool.
+void Method::set_number(const Probe& probe) {
+  const Operand& operand = probe.operands[0];
+  int32_t value = static_cast<int32_t>(operand.number);
+  bool is_short = value == static_cast<int16_t>(value);
+  if (operand.kind != OperandKind::kNumber || is_short) return hand_over(operand, Place());
+  computed_number(value);
+}
+
 bool Method::stop(const Probe& probe, const Place& place) {
   if (!find_variables(place)) return false;
   uint32_t shape = shapes_.size();
@@ -156,7 +179,8 @@ bool Method::stop(const Probe& probe, const Place& place) {
   uint32_t further = probe.operand_count - kStopOperands;
   uint32_t first = 1 + further;  // the place before is for what leaves the method
   if (probe.conditional) condition(probe, place);
-  for (uint32_t i = 0; i < kStopOperands; ++i) hand_over(probe.operands[i], place);
+  set_number(probe);
+  hand_over(probe.operands[1], place);
   number(static_cast<int32_t>(first + variables_.size()));
   invoke(pool_.add_method(probe.gate.size == 0 ? probe.helper : probe.gate, probe.name,
                           probe.descriptor),
@@ -175,12 +199,15 @@ bool Method::stop(const Probe& probe, const Place& place) {
   uint32_t array = temporary('L');
   op(kDup, 1);
   store('L', array);
-  hand_over(probe.operands[0], place);
+  set_number(probe);
   number(static_cast<int32_t>(site));
   uint32_t begin = pc();
   helper_method(probe, "stopped", kStopped);
   bool leaves = can_leave_ && is_ready();
   if (leaves && !keep(stops_, {begin, pc()})) return false;
+  // Where exceptions leave, the parameters are not known.
+  bool restarts = leaves && can_restart_ && !place.is_unwind;
+  if (restarts && !keep(restarts_, {begin, pc()})) return false;
   leave_helper_ = probe.helper;
   position = first;
   for (const Variable& one : variables_) {
@@ -197,7 +224,7 @@ bool Method::stop(const Probe& probe, const Place& place) {
     store(one.category, one.slot);
   }
   // What the array has: a text of five parts for each variable, with dots between them.
-  shapes_.u1(leaves ? 'R' : 'N');
+  shapes_.u1(restarts ? 'P' : leaves ? 'R' : 'N');
   for (const Variable& one : variables_) {
     char slot[16];
     int size = std::snprintf(slot, sizeof slot, ".%u.%c.", one.slot, one.category);
@@ -242,6 +269,51 @@ bool Method::leave() {
   leave_at_ = start;
   if (!has_frames_) return true;
   Inserted frame{start, inserted_types_.size(), 0, 1};
+  return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
+}
+
+// The handler of what begins the method again: parameters that the method writes to have what was
+// passed once more, the others what they have.
+bool Method::restart() {
+  if (restarts_.empty()) return true;
+  restart_at_ = pc();
+  depth_ = 1;
+  op(kPop, -1);
+  for (const Parameter& one : parameters_) {
+    if (one.saved == kNoSlot) continue;
+    load(one.category, one.saved);
+    store(one.category, one.slot);
+  }
+  uint32_t from = pc();
+  uint32_t distance = 0 - from;
+  bool is_near = from <= 32768;
+  out_->u1(is_near ? kGoto : kGotoW);
+  if (is_near) {
+    out_->u2(distance & 0xFFFF);
+  } else {
+    out_->u4(distance);
+  }
+  if (!has_frames_) return true;
+  Inserted frame{restart_at_, inserted_types_.size(), 0, 1};
+  if (!first_frame(&first_)) return false;
+  uint32_t slot = 0;
+  for (size_t i = 0; i < first_.locals.size(); ++i) {
+    bool is_there = parameters_[i].saved == kNoSlot;
+    uint32_t size = slots(parameters_[i].category);
+    slot += size;
+    for (uint32_t part = 0; part < (is_there ? 1 : size); ++part) {
+      if (!keep(inserted_types_, is_there ? first_.locals[i] : Type())) return false;
+    }
+  }
+  if (!kept_types_.empty()) {
+    for (; slot < kept_from_; ++slot) {
+      if (!keep(inserted_types_, Type())) return false;
+    }
+    for (const Type& type : kept_types_) {
+      if (!keep(inserted_types_, type)) return false;
+    }
+  }
+  frame.locals = inserted_types_.size() - frame.first;
   return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
 }
 

@@ -25,6 +25,13 @@ bool Method::exception_table() {
     out_->u2(leave_at_);
     out_->u2(pool_.add_class(kLeaving));
   }
+  for (const Range& one : restarts_) {
+    ++count;
+    out_->u2(one.start);
+    out_->u2(one.end);
+    out_->u2(restart_at_);
+    out_->u2(pool_.add_class(kRestarting));
+  }
   for (uint32_t i = 0; i < handler_count_; ++i) {
     for (int place = 0; place < 3; ++place) out_->u2(moves_.target(handlers.u2()));
     out_->u2(handlers.u2());
@@ -61,9 +68,12 @@ bool Method::write_frames() {
       frames_.full(one.place, types, one.locals, types + one.locals, one.stack);
     }
   };
+  bool needs_first = restart_at_ != kNowhere;
   while (frame_table_.at != nullptr && old.next()) {
     if (old.at >= size_ || !is_start(old.at)) return false;
     uint32_t at = moves_.target(old.at);
+    if (needs_first && at != 0) frames_.first();
+    needs_first = false;
     write_inserted(at);
     if (!decodes) {
       frames_.copy(old, at);
@@ -88,6 +98,7 @@ bool Method::write_frames() {
   }
   out_->failed = out_->failed || old.no_memory();
   if (frame_table_.at != nullptr && old.is_bad()) return false;
+  if (needs_first) frames_.first();
   write_inserted(kNowhere);
   if (table_.failed) out_->failed = true;
   return !pool_.is_full();

@@ -19,6 +19,7 @@ from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import (
     IllegalArgument,
     InvalidSlot,
+    NoMoreFrames,
     OpaqueFrame,
     ThreadNotSuspended,
     TypeMismatch,
@@ -58,6 +59,13 @@ _LEAVES = (
     "returns or throws; and if the method has a `synchronized` block, or is a constructor whose "
     "super(…) has not returned"
 )
+_RESTARTS = (
+    "OPAQUE_FRAME, as for an early return, also where the method throws, and for constructors and "
+    "methods with `jsr`; the same frame begins anew: a `synchronized` method keeps its monitor, a "
+    "virtual call is not dispatched again, a parameter that the method assigns to has again what "
+    "was passed, and values that variables were given at this event are lost; MethodExit, and a "
+    "native caller or none, are no hindrance"
+)
 
 
 class ProbedFrameEngine:
@@ -74,6 +82,11 @@ class ProbedFrameEngine:
             Capabilities.can_force_early_return,
             _RETURNS,
             differs=dict.fromkeys(_RETURNS, _LEAVES),
+        ),
+        Emulated(
+            Capabilities.can_pop_frame,
+            ("pop_frame",),
+            differs={"pop_frame": _RESTARTS},
         ),
         *(
             Emulated(one, _STACKS, differs=dict.fromkeys(_OF_SEVERAL, _RECEIVES))
@@ -237,9 +250,10 @@ class ProbedFrameEngine:
             found = alive(env, thread)
             halted = self._halted(thread)
             if halted is None or halted.probed is None:
-                self._refuse_to_leave(found, thread)
+                self._refuse_to_leave(function, found, thread)
             assert halted is not None
             assert halted.probed is not None
+            halted.probed.check_stays()
             result = signature_of(result_of(halted.descriptor))
             letter = "I" if result in "ZBCSI" else "L" if len(result) > 1 else result
             if letter != kind:
@@ -255,11 +269,24 @@ class ProbedFrameEngine:
                 self._check_object(value, result, env, thread)
             halted.probed.leave(value)
 
-    def _refuse_to_leave(self, found: Any, thread: Thread | None) -> None:
+    def pop_frame(self, env: Env, thread: Thread | None) -> None:
+        """Begin the method of a frame at a probe again, with what was passed."""
+        with named("pop_frame"):
+            found = alive(env, thread)
+            halted = self._halted(thread)
+            if halted is None or halted.probed is None:
+                self._refuse_to_leave("pop_frame", found, thread)
+            assert halted is not None
+            assert halted.probed is not None
+            halted.probed.restart()
+
+    def _refuse_to_leave(self, function: str, found: Any, thread: Thread | None) -> None:
         lookup = self._vm.lookup_env
         is_current = thread is None or found == lookup.get_current_thread()
         if not is_current and not lookup.get_thread_state(found) & ThreadState.SUSPENDED:
             raise ThreadNotSuspended
+        if lookup.get_frame_count(found) == 1 and function == "pop_frame":
+            raise NoMoreFrames
         raise OpaqueFrame(
             detail="an agent that was attached late can leave only the frame of an event that a "
             "probe reports"

@@ -8,6 +8,7 @@ they may come by. While no thread is stepped they cost next to nothing.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,6 +41,19 @@ _MOST_TARGETS = 64
 _DEEPEST = 32
 """The number of frames in which a step may end."""
 
+
+def _pushed(code: bytes) -> Iterator[int]:
+    """The numbers that instructions push, also those that are computed of two."""
+    recent: deque[Any] = deque(maxlen=5)
+    for one in instructions(code):
+        recent.append(one)
+        if one.name in ("bipush", "sipush"):
+            yield one.value
+        if tuple(each.name for each in recent) == _COMPUTED:
+            yield (recent[0].value << recent[1].value) + recent[3].value
+
+
+_COMPUTED = ("sipush", "bipush", "ishl", "sipush", "iadd")
 
 _JDK = ("java.", "javax.", "jdk.", "sun.", "com.sun.")
 """Names of the JDK's classes begin so."""
@@ -201,12 +215,16 @@ class StepProbes(EventProbes):
             if (self._is_probed(one.method) if is_obsolete else _calls_at(one))
         ]
 
+    def has_probes(self, frame: Frame) -> bool:
+        """Whether the topmost frame of a thread runs code with these probes."""
+        method = frame.method
+        if not self.covers(method):
+            return False
+        return self._is_probed(method) or not self._vm.lookup_env.is_method_obsolete(method)
+
     def _is_probed(self, method: Method) -> bool:
         """Whether a version from before its class got other probes has those of this set."""
-        return any(
-            one.name in ("bipush", "sipush") and one.value == self.number
-            for one in instructions(method.bytecodes)
-        )
+        return self.number in _pushed(method.bytecodes)
 
     def forget(self, owner: Hashable, woven: Collection[str] = ()) -> None:
         """Drop an owner's probes from the plan, and remove them.

@@ -9,9 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.debug.declared_fields import check_fields
 from jvmti.instrumentation.probes import Operand, Probe, Step
-from jvmti.interface.errors import Error, ProtocolError, StopOver, UnmodifiableClass
+from jvmti.interface.errors import (
+    Error,
+    Internal,
+    OpaqueFrame,
+    ProtocolError,
+    StopOver,
+    UnmodifiableClass,
+)
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
@@ -19,6 +25,7 @@ from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import running_calls
 from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
+from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.sites import Site
 
@@ -55,6 +62,8 @@ class ProbedPlace(NamedTuple):
     """The probe there."""
     can_leave: bool
     """Whether the thread can leave the method early."""
+    can_restart: bool
+    """Whether it can begin the method again."""
     line: int
     """The source line, 0 where that is unknown."""
     variables: list[ProbedVariable]
@@ -73,7 +82,7 @@ class ProbedPlace(NamedTuple):
             ProtocolError: its shape is malformed.
         """
         head, *parts = site.shape.split(".")
-        if head not in ("R", "N") or len(parts) % _PARTS:
+        if head not in ("P", "R", "N") or len(parts) % _PARTS:
             raise ProtocolError("the agent described a place of a probe wrongly")
         found = []
         for number, at in enumerate(range(0, len(parts), _PARTS)):
@@ -82,7 +91,7 @@ class ProbedPlace(NamedTuple):
             if letter != "L":
                 takes = signature or letter
             found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
-        return ProbedPlace(probe, head == "R", site.line, found)
+        return ProbedPlace(probe, head != "N", head == "P", site.line, found)
 
 
 def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
@@ -272,9 +281,41 @@ class ProbedFrame:
         self._vm.jni.set_object_array_element(self.values, place, value)
 
     def leave(self, value: Any) -> None:
-        """Make the method return a value, an object, when the thread resumes."""
+        """Make the method return a value, an object, when the thread resumes.
+
+        Raises:
+            Internal: the thread is to leave the frame already, or to begin it again.
+        """
         objects = self._vm.find_class("java.lang.Object")
+        self.check_stays()
         self.put(0, self._vm.jni.new_object_array(1, objects, value))
+
+    def restart(self) -> None:
+        """Begin the method again when the thread resumes.
+
+        Raises:
+            OpaqueFrame: this method cannot begin again here.
+            Internal: the thread is to leave the frame already, or to begin it again.
+        """
+        if not self.place.can_restart:
+            raise OpaqueFrame(
+                detail="an agent that was attached late cannot begin this method again: it is a "
+                "constructor, it has a `synchronized` block or `jsr`, or it throws an exception"
+            )
+        objects = self._vm.find_class("java.lang.Object")
+        self.check_stays()
+        self.put(0, self._vm.jni.new_object_array(0, objects))
+
+    def check_stays(self) -> None:
+        """Refuse a second request to leave the frame.
+
+        Raises:
+            Internal: the thread is to leave the frame already, or to begin it again.
+        """
+        if self.get(0) is not None:
+            raise Internal(
+                detail="the thread has a request to leave a frame already, and has not run since"
+            )
 
 
 __all__ = [

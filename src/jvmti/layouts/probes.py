@@ -215,8 +215,9 @@ before, and the line, 0 where that is unknown. The n-th of these is site n. The 
 the shapes a text begins; of a probe that records with a letter for each value: its type as in a
 descriptor, ``L`` for any object, ``V`` for a missing one, ``-`` for one without space;
 after the arguments a ``;``. Of a field, call or object the name follows, after its class and a dot,
-and the descriptor, a byte of 1 before each. The text of a probe that stops is ``R`` where the
-thread can leave the method early, otherwise ``N``, and for each variable, after dots: slot, letter
+and the descriptor, a byte of 1 before each. The text of a probe that stops is ``P`` where the
+thread can begin the method again and leave it early, ``R`` where it can leave it, otherwise ``N``,
+and for each variable, after dots: slot, letter
 of its type, descriptor, name, and the internal name of the class that it takes; each may be
 empty."""
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(TESTS))
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
-from instrumentation.verification import EVERYTHING, RECORDING  # noqa: E402
+from instrumentation.verification import EVERYTHING, RECORDING, STOPPING  # noqa: E402
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
@@ -78,7 +78,7 @@ def fuzz(
         plan_of(
             [
                 one if isinstance(one, Probe) else Probe.parse(one)
-                for one in (*EVERYTHING, *RECORDING)
+                for one in (*EVERYTHING, *RECORDING, *STOPPING)
             ]
         )
     )

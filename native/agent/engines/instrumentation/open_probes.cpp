@@ -46,6 +46,14 @@ void OpenProbes::mute_all() {
   for (ProbeSet* set : open_) set->mute();
 }
 
+bool OpenProbes::find_reporting(Vector<uint32_t>* numbers) {
+  Locked locked(session_.mutex());
+  for (const ProbeSet* set : open_) {
+    if (set->reports_events() && !numbers->push(set->number())) return false;
+  }
+  return true;
+}
+
 void OpenProbes::close_all(JNIEnv* jni) {
   while (true) {
     uint32_t number;

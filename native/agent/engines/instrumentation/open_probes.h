@@ -20,6 +20,8 @@ class OpenProbes {
   bool close(JNIEnv* jni, uint32_t number);
   void mute_all();
   void close_all(JNIEnv* jni);
+  // The numbers of those that report events; false without memory.
+  bool find_reporting(Vector<uint32_t>* numbers);
   bool free_closed();
 
  private:

@@ -21,7 +21,7 @@ bool ProbeSet::make_paths(JNIEnv* jni) {
   path_tries_.grow(static_cast<size_t>(count));
   std::memset(path_tries_.begin(), 0, static_cast<size_t>(count));
   LocalRef<jobjectArray> made(jni);
-  if (count != 0) made.reset(jni->NewObjectArray(count, known_fields.object, nullptr));
+  if (count != 0) made.reset(jni->NewObjectArray(count, known_fields.objects, nullptr));
   if (jni->ExceptionCheck()) jni->ExceptionClear();
   if (count != 0 && made == nullptr) return false;
   jni->SetObjectArrayElement(known_fields.paths, static_cast<jsize>(number_ % kProbeSets), made);

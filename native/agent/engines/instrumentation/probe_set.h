@@ -81,6 +81,8 @@ class ProbeSet {
   jvmtiError watch(JNIEnv* jni, jclass klass, jfieldID field, char type, jint* number);
   jvmtiError await_pop(JNIEnv* jni, uint32_t environment, jthread thread, jint from_bottom);
   void clear_pops(JNIEnv* jni, uint32_t environment, jthread thread);
+  // The current thread's frame begins again: nobody of the session waits for its end any more.
+  void begin_frame_again(JNIEnv* jni);
   void forget_environment(JNIEnv* jni, uint32_t environment);
   // A thread may be stepped by the set's probes.
   jvmtiError step(JNIEnv* jni, uint32_t environment, bool on, jthread thread) {
@@ -110,6 +112,7 @@ class ProbeSet {
   ~ProbeSet() { unmake(events_); }
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
   void serve_receivers();
+  void forget_pops(JNIEnv* jni, jthread thread, jint frames);
   void need_gate(JNIEnv* jni, bool needs);
   const char* share_memory(const ProbeRequest& request, int descriptor);
   bool takes_stops(Call& call, const ProbeRequest& request);

@@ -204,6 +204,25 @@ void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread
   StopRequests::leave(jni, step);
 }
 
+// A step by probes ends at the first line then, also where it is the line that it began at.
+void StopRequests::frame_begins_again(JNIEnv* jni, jthread thread) {
+  StopHit hits[kMost];
+  size_t count = of_event(kStepEvent, hits);
+  for (size_t i = 0; i < count; ++i) {
+    StopRequest* step = hits[i].request;
+    jthread close = nullptr;
+    {
+      Locked locked(step->mutex);
+      if (step->stepping.state == Stepping::kClose) close = step->stepping.thread;
+    }
+    if (close != nullptr && jni->IsSameObject(close, thread)) {
+      Locked locked(step->mutex);
+      step->stepping.line = -1;
+    }
+    leave(jni, step);
+  }
+}
+
 // HotSpot forgets a requested FramePop when the frame is discarded.
 void StopRequests::frame_was_popped(JNIEnv* jni, Session& session, jthread thread) {
   StopHit hits[kMost];

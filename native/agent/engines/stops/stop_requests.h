@@ -55,6 +55,7 @@ class StopRequests : NoCopy {
   bool uninstall_place(Call& call, StopRequest* request, const void* key, jlocation location);
   // A frame of the thread was discarded, perhaps the one whose end its step waits for.
   void frame_was_popped(JNIEnv* jni, Session& session, jthread thread);
+  void frame_begins_again(JNIEnv* jni, jthread thread);
 
   // The stops that have this place, kept until `leave`.
   size_t at_place(int event, const void* member, jlocation location, StopHit* hits);

@@ -8,12 +8,15 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.debug.stepping import Steps
+from jvmti.interface.constants import Event
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.adapter.stopping.stepping import RunRequests
     from jvmti.debug.stops import Stop
+    from jvmti.model.threads.frames import Frame
 
 
 class LeavingRequests:
@@ -47,6 +50,9 @@ class LeavingRequests:
         def restart() -> None:
             session.halted.end_step(halted.id)
             frame = reference.frame()
+            if session.vm.breakpoints.is_emulated(Event.SINGLE_STEP):
+                self._restart_by_probes(halted, frame)
+                return
             again = frame.method.breakpoint(thread=halted.thread, do=self._restarted)
             try:
                 frame.pop()
@@ -57,6 +63,27 @@ class LeavingRequests:
 
         session.run(halted, restart)
         self._running.let_run(halted, given)
+
+    def _restart_by_probes(self, halted: HaltedThread, frame: Frame) -> None:
+        """A breakpoint would be in new calls of the method; a step finds this one's first line."""
+        session = self._session
+        if not session.vm.breakpoints.step_probes.has_probes(frame):
+            raise RequestFailed(
+                f"this call of {frame.method.name} began before it got probes, so it would not "
+                "stop again; set a breakpoint in it, and restart a later call"
+            )
+        frame.pop()
+        step = Steps(
+            session.vm,
+            halted.thread,
+            "into",
+            "line",
+            self._restarted,
+            single=True,
+            at=halted.stop,
+            needs=session,
+        )
+        session.halted.stepping(halted.id, [step])
 
     def _restarted(self, stop: Stop) -> None:
         self._session.halt(stop, "restart")

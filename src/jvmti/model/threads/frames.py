@@ -210,17 +210,25 @@ class Frame:
         do not run, monitors that the method has entered are released, and arguments keep their
         current values. Only one frame can be popped before the thread resumes.
 
+        If the agent was attached late, the method of a frame that has stopped begins again in the
+        same frame; [emulation](../../emulation.md#can_pop_frame) says what differs.
+
         Raises:
             ThreadNotSuspended: the thread runs; ``with thread.suspended():``.
             ValueError: it is not the top frame.
             FrameGone: the thread has moved on.
             OpaqueFrame: it or its caller is native, or its thread is a virtual one that waits
-                without a carrier (at an event, or while it runs, it has one).
+                without a carrier (at an event, or while it runs, it has one). Late: its method is
+                a constructor, has a ``synchronized`` block or ``jsr``, or throws.
             Internal: the thread has a request to leave a frame already, and has not run since.
-            NotAvailable: the agent was attached late.
+            NotAvailable: the agent was attached late, and the frame is not that of a stop.
 
         JVM TI: PopFrame.
         """
+        probed = self._probed
+        if probed is not None:
+            probed.restart()
+            return
         env = self._to_leave("can_pop_frame", "popped")
         with self._explained("popped"):
             env.pop_frame(self.thread)
@@ -329,11 +337,6 @@ class Frame:
         return ("can_support_virtual_threads",) if self.thread.is_virtual else ()
 
     def _to_leave(self, capability: str, how: str) -> Env:
-        if self._probed is not None:
-            raise NotAvailable(
-                detail=f"{self} cannot be {how} by an agent that was attached late; return_() can "
-                "let it return"
-            )
         env = self._vm.env_with(capability, *self._virtual)
         # The VM refuses a running thread, so the result stays valid.
         if self.find(env) != 0:
@@ -357,6 +360,8 @@ class Frame:
                     f"the virtual thread {thread.name!r} is not mounted on a carrier, as it waits; "
                     "its frames can be left at a breakpoint, or where it is suspended while it runs"
                 )
+            elif error.detail:
+                why = error.detail
             else:
                 why = f"the frame that called {self} is native"
             raise OpaqueFrame(error.code, error.function, f"{why}: it cannot be {how}") from None

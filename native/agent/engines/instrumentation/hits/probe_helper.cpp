@@ -18,6 +18,7 @@ const char* const kBoxClasses[8] = {"java/lang/Boolean", "java/lang/Byte",    "j
                                     "java/lang/Float",   "java/lang/Double"};
 
 static_assert(std::string_view(kProbeLeaving) == classfile::kLeaving);
+static_assert(std::string_view(kProbeRestarting) == classfile::kRestarting);
 
 namespace {
 
@@ -49,9 +50,10 @@ bool find_fields(JNIEnv* jni) {
   }
   if (!whole) return false;
   known.object = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Object").get()));
+  known.objects = static_cast<jclass>(hold(jni, existing(jni, "[Ljava/lang/Object;").get()));
   known.throwable = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Throwable").get()));
   known.enumeration = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Enum").get()));
-  return known.object != nullptr && known.throwable != nullptr && known.enumeration != nullptr;
+  return known.object != nullptr && known.objects != nullptr && known.throwable != nullptr && known.enumeration != nullptr;
 }
 
 // Calls each native method once, for no set: the VM looks for one by Java code, which may have
@@ -78,7 +80,7 @@ bool link_natives(JNIEnv* jni, jclass helper) {
 
 bool find_own_fields(JNIEnv* jni, jclass helper, jclass unsafe) {
   KnownFields& known = known_fields;
-  jfieldID paths = jni->GetStaticFieldID(helper, "paths", "[Ljava/lang/Object;");
+  jfieldID paths = jni->GetStaticFieldID(helper, "paths", "[[[Ljava/lang/Object;");
   jfieldID own = paths == nullptr
                      ? nullptr
                      : jni->GetStaticFieldID(helper, "unsafe", "Ljdk/internal/misc/Unsafe;");
@@ -109,6 +111,8 @@ const char* load(JNIEnv* jni) {
   // Another version of the agent may have defined the same.
   LocalRef<jclass> leaving = existing(jni, kProbeLeaving);
   if (leaving == nullptr) leaving = define(jni, kProbeLeaving, kProbeLeavingClass);
+  LocalRef<jclass> restarting = existing(jni, kProbeRestarting);
+  if (restarting == nullptr) restarting = define(jni, kProbeRestarting, kProbeRestartingClass);
   LocalRef<jclass> defined(jni);
   // Java 11 calls it getObject.
   LocalRef<jclass> unsafe = existing(jni, "jdk/internal/misc/Unsafe");
@@ -116,7 +120,8 @@ const char* load(JNIEnv* jni) {
   bool is_new = jni->GetMethodID(unsafe, "getReference",
                                  "(Ljava/lang/Object;J)Ljava/lang/Object;") != nullptr;
   if (jni->ExceptionCheck()) jni->ExceptionClear();
-  bool gated = leaving != nullptr && define(jni, kProbeGate, kProbeGateClosed) != nullptr;
+  bool gated = leaving != nullptr && restarting != nullptr &&
+               define(jni, kProbeGate, kProbeGateClosed) != nullptr;
   if (gated) {
     defined = is_new ? define(jni, kProbeHelper, kProbeHelperClass)
                      : define(jni, kProbeHelper, kProbeHelperClass11);

@@ -23,6 +23,7 @@ struct KnownFields {
   jfieldID name;
   jfieldID boxed[8];
   jclass object;
+  jclass objects;      // arrays of them
   jobjectArray paths;  // of the helper: by set and step, what it follows by itself
   jobject unsafe;
   jmethodID offset_of;  // of a field in an object

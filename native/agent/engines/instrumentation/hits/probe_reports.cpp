@@ -367,6 +367,26 @@ void ProbeSet::clear_pops(JNIEnv* jni, uint32_t environment, jthread thread) {
   serve_receivers();
 }
 
+void ProbeSet::begin_frame_again(JNIEnv* jni) {
+  LocalRef<jthread> thread(jni);
+  Vector<uint32_t> sets;
+  if (agent.env->GetCurrentThread(thread.out()) != JVMTI_ERROR_NONE) return;
+  session_->stop_requests.frame_begins_again(jni, thread);
+  if (!session_->probes.find_reporting(&sets)) return;
+  jint frames = frame_count(agent.env);
+  for (uint32_t number : sets) {
+    UsedProbes used(number);
+    if (used.get() != nullptr) used.get()->forget_pops(jni, thread, frames);
+  }
+}
+
+void ProbeSet::forget_pops(JNIEnv* jni, jthread thread, jint frames) {
+  Vector<uint32_t> environments;
+  Locked locked(mutex_);
+  events_->take_pops(jni, thread, frames, &environments);
+  serve_receivers();
+}
+
 void ProbeSet::forget_environment(JNIEnv* jni, uint32_t environment) {
   Locked locked(mutex_);
   events_->forget_environment(jni, environment);

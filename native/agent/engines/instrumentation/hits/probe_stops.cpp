@@ -16,9 +16,23 @@ namespace {
 // Those of the helper class, on top of the frame with the probe.
 constexpr jint kOwnFrames = kHelperFrames;
 
-// The first place of the array: what is there leaves the method.
-bool leaves(JNIEnv* jni, jobjectArray values) {
-  return LocalRef<>(jni, jni->GetObjectArrayElement(values, 0)) != nullptr;
+// How a thread goes on: the first place of the array says so. What is returned is in an array
+// there, and one of no length begins the method again.
+enum class Leaving { kNo, kReturns, kRestarts };
+
+Leaving leaving_of(JNIEnv* jni, jobjectArray values) {
+  LocalRef<jobjectArray> found(jni, jni->GetObjectArrayElement(values, 0));
+  if (found == nullptr) return Leaving::kNo;
+  return jni->GetArrayLength(found) == 0 ? Leaving::kRestarts : Leaving::kReturns;
+}
+
+void restart_method(JNIEnv* jni, uint32_t number) {
+  UsedProbes used(number);
+  if (used.get() != nullptr) used.get()->begin_frame_again(jni);
+  LocalRef<jclass> restarting(jni, jni->FindClass(kProbeRestarting));
+  if (restarting == nullptr) return;
+  LocalRef<> thrown(jni, jni->AllocObject(restarting));
+  if (thrown != nullptr) jni->Throw(static_cast<jthrowable>(thrown.get()));
 }
 
 // An exception that the method's own handler takes, with the array in it.
@@ -132,7 +146,9 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
   }
   if (reports) {
     report(jni, values, number, site, false);
-    if (jni->ExceptionCheck() || !leaves(jni, values)) return;
+    Leaving how = jni->ExceptionCheck() ? Leaving::kNo : leaving_of(jni, values);
+    if (how == Leaving::kRestarts) restart_method(jni, number);
+    if (how != Leaving::kReturns) return;
     report(jni, values, number, site, true);
     if (!jni->ExceptionCheck()) leave_method(jni, values);
     return;
@@ -185,7 +201,10 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
   }
   scope->leave();
   delete_local(jni, thread);
-  if (wanted && !jni->ExceptionCheck() && leaves(jni, values)) leave_method(jni, values);
+  if (!wanted || jni->ExceptionCheck()) return;
+  Leaving how = leaving_of(jni, values);
+  if (how == Leaving::kRestarts) restart_method(jni, number);
+  if (how == Leaving::kReturns) leave_method(jni, values);
 }
 
 namespace operations {

@@ -1,6 +1,6 @@
-"""Fields of ``this`` in conditions of stops: a name that no class has is an error, as natively.
+"""Fields of ``this`` that no class has: an error in conditions, and in what stops threads.
 
-Traces and logpoints, whose patterns may mean many classes, show a question mark instead.
+In texts of logpoints, whose patterns may mean many classes, they show a question mark instead.
 """
 
 from __future__ import annotations
@@ -18,12 +18,15 @@ _NO_FIELDS = {"length", "class"}
 """Steps of a path that name none."""
 
 
-def check_fields(probes: Iterable[Probe], classes: Sequence[Any]) -> None:
+def check_fields(
+    probes: Iterable[Probe], classes: Sequence[Any], *, only_conditions: bool = False
+) -> None:
     """Check that there are such fields, in the classes, their superclasses, or loaded subclasses.
 
     Args:
         probes: all for the same classes; others are not checked.
         classes: the loaded classes that get the probes.
+        only_conditions: whether values that are handed over are not checked.
 
     Raises:
         BadProbe: there is none, or it has a primitive type and a field of it is named.
@@ -31,7 +34,9 @@ def check_fields(probes: Iterable[Probe], classes: Sequence[Any]) -> None:
     probes = list(probes)
     if not 0 < len(classes) <= _FEW or len({probe.classes for probe in probes}) > 1:
         return
-    for path in sorted({path for probe in probes for path in _paths_of_this(probe)}):
+    for path in sorted(
+        {path for probe in probes for path in _paths_of_this(probe, only_conditions)}
+    ):
         name, *further = path.split(".")
         if name in _NO_FIELDS or "@" in name:
             continue
@@ -45,8 +50,8 @@ def check_fields(probes: Iterable[Probe], classes: Sequence[Any]) -> None:
             raise BadProbe(f"'this.{path}': {name} is no object, so it has no {further[0]!r}")
 
 
-def _paths_of_this(probe: Probe) -> Iterator[str]:
-    for operand in probe.operands:
+def _paths_of_this(probe: Probe, only_conditions: bool) -> Iterator[str]:
+    for operand in () if only_conditions else probe.operands:
         if operand.kind is Kind.THIS and operand.path:
             yield operand.path
     for step in probe.condition:
