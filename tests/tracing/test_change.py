@@ -192,6 +192,7 @@ def test_a_killed_controller_leaves_nobody_waiting(vm: jvmti.VM, shop: JavaProgr
         (f"{SHOP}.close", {"throws": ": no class"}, BadProbe, "names no class"),
         (f"{SHOP}.close", {"throws": 3}, TypeError, "throws= is a text"),
         (f"{SHOP}.close", {"throws": "java.io.IOExeption"}, LookupError, "similar ones: java.io"),
+        (f"{SHOP}.close", {"throws": "java.lang.String"}, BadProbe, "not below Throwable"),
     ],
 )
 def test_what_makes_no_sense_is_refused(

@@ -457,6 +457,11 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
         vm.trace(f"{ORDER}.ad")
     with pytest.raises(LookupError, match="no method"):
         vm.trace(f"{ORDER}.add", f"{ORDER}.nothing")
+    for name in ("int", "int[]"):
+        with pytest.raises(LookupError, match="int.* is an? .* and has no code"):
+            vm.trace(f"{name}.*")
+    with pytest.raises(BadProbe, match=r"Traced\$Order has no field 'totl'.*'total'"):
+        vm.trace(f"{ORDER}.add", when="this.totl == 1")
     with pytest.raises(BadProbe, match="is not CLASS.METHOD"):
         vm.trace("Traced")
     with pytest.raises(BadProbe, match="needs a pattern"):

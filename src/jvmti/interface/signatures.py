@@ -18,6 +18,8 @@ _PRIMITIVE = {
     "V": "void",
 }
 _SIGNATURES = {name: letter for letter, name in _PRIMITIVE.items()}
+PRIMITIVES = frozenset(_SIGNATURES)
+"""The names of primitive types, and ``void``."""
 _SWAPPED = str.maketrans("/.", "./")
 _HIDDEN = re.compile(r"/(0x[0-9a-f]+|[0-9]+)\Z")
 
@@ -89,6 +91,7 @@ def matcher(pattern: str) -> Callable[[str], object]:
 
 
 __all__ = [
+    "PRIMITIVES",
     "matcher",
     "is_hidden",
     "java_name",

@@ -204,19 +204,22 @@ class Change(ProbeSet):
             raise
 
     def _check_exception(self, vm: TracedVM, name: str) -> None:
-        """Refuse the name of an unknown class.
+        """Refuse the name of a class that is unknown, or of no exception.
 
         Raises:
             LookupError: no class of that name is loaded, and the VM's own have none.
+            BadProbe: it is no subclass of Throwable.
         """
-        if len(vm.classes(name)):
-            return
+        jni = vm.jni
         try:
-            vm.jni.find_class(name.replace(".", "/"))
+            found = list(vm.classes(name)) or [jni.find_class(name.replace(".", "/"))]
         except (Error, ValueError):
             alike = vm.classes.near(name)
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
             raise LookupError(f"no class {name!r} is loaded{hint}") from None
+        throwable = jni.find_class("java/lang/Throwable")
+        if not any(jni.is_assignable_from(one, throwable) for one in found):
+            raise BadProbe(f"{name} is no exception: its class is not below Throwable")
 
     @property
     def reached(self) -> int:

@@ -14,10 +14,12 @@ from jvmti import display
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
+from jvmti.interface.signatures import PRIMITIVES
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import announce_pause, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape
+from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.memory import ProbeMemory
 from jvmti.tracing.sites import Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
@@ -125,6 +127,7 @@ class ProbeSet:
     def _arm(self, max_pause: float | None) -> None:
         """Put probes into the loaded classes."""
         classes = self._loaded()
+        self._check_fields(classes)
         self._find_running({one.name for one in classes})
         if max_pause is None:
             announce_pause(self._vm, len(classes))
@@ -141,6 +144,18 @@ class ProbeSet:
                 f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}, "
                 "two for each method: narrow them"
             )
+
+    def _check_fields(self, classes: Sequence[Any]) -> None:
+        """Refuse a condition about a field that none of a pattern's classes has.
+
+        Raises:
+            BadProbe: there is one; no class has probes yet.
+        """
+        modifiable = set(classes)
+        for name in {probe.classes for probe in self._plan if probe.condition}:
+            its = [one for one in self._vm.classes(name or "*") if one in modifiable]
+            probes = [probe for probe in self._plan if probe.classes == name]
+            check_fields(probes, its, only_conditions=True)
 
     def _find_running(self, names: set[str]) -> None:
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
@@ -239,6 +254,9 @@ class ProbeSet:
             LookupError: there is none; the message has similar names.
         """
         found = [one for name in names for one in self._vm.classes(name)]
+        primitives = [name for name in names if name in PRIMITIVES]
+        if not found and primitives:
+            raise LookupError(f"{primitives[0]} is a primitive type, and has no code")
         if not found:
             alike = [one for name in names for one in self._vm.classes.near(name)]
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
@@ -256,6 +274,8 @@ class ProbeSet:
             Error: they could not get probes.
         """
         self._failed_for(what)
+        if all(one.signature.startswith("[") for one in classes):
+            raise LookupError(f"{classes[0].name} is an array class, and has no code")
         names = {one.name for cls in classes[:20] for one in cls.methods}
         if needed is not None and any(fnmatch.fnmatchcase(name, method) for name in names):
             raise LookupError(f"no method of {what!r} {needed}")
