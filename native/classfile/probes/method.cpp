@@ -92,6 +92,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   ready_at_ = is_simple ? initialized_at() : kNowhere;
   bool asks_for_this = is_constructor_ && (uses_this_ || is_wanted(Site::kUnwind));
   tracks_ = has_frames_ && ((asks_for_this && ready_at_ == kNowhere) || uses_locals_);
+  if (stops_threads_ && !tracks_ && !find_assigned()) return Woven::kOutOfMemory;
   wide_.clear();
   uint32_t head = out.size();
   for (int tries = 0; tries < 16; ++tries) {

@@ -229,6 +229,8 @@ class Method {
 
   // stops.cpp: places where a thread may stop
   bool may_restart() const;
+  bool find_assigned();
+  bool is_entered(uint32_t start, uint32_t end, uint32_t slot) const;
   void find_stops();
   bool has_stopped(const Probe& probe) const;
   bool variable_in(uint32_t slot, uint32_t at, Text* name, Text* type) const;
@@ -394,8 +396,9 @@ class Method {
   Vector<Range> ranges_;
   uint32_t unwind_at_ = kNowhere;
   Vector<Variable> variables_;
-  Vector<Range> stops_;     // calls that may leave the method early
-  Vector<Range> restarts_;  // and those that may begin it again
+  Vector<Range> stops_;       // calls that may leave the method early
+  Vector<uint8_t> assigned_;  // without frames, of entries in the table of variables
+  Vector<Range> restarts_;    // and those that may begin it again
   bool can_leave_ = false;
   bool can_restart_ = false;
   Text leave_helper_;

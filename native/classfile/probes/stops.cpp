@@ -90,17 +90,81 @@ bool Method::has_stopped(const Probe& probe) const {
   return false;
 }
 
+// Whether any way leads into a range of code past the store in front of it. Old compilers have a
+// variable in their tables also where only one of several ways gives it a value.
+bool Method::is_entered(uint32_t start, uint32_t end, uint32_t slot) const {
+  bool is_stored_before = false;
+  bool found = false;
+  for (uint32_t at = 0, length; at < size_ && !found; at += length) {
+    uint8_t op = code_[at];
+    length = length_at(code_, at, size_);
+    if (length == 0) return true;
+    if (at + length == start) {
+      bool is_short = op >= kIstore0 && op < kIastore;
+      uint32_t into = is_short ? (op - kIstore0) % 4u : code_[at + 1 < size_ ? at + 1 : at];
+      if (op == kWide) into = read2(code_ + at + 2);
+      uint8_t stores = op == kWide ? code_[at + 1] : op;
+      is_stored_before = (is_short || (stores >= kIstore && stores <= kAstore)) && into == slot;
+    }
+    if (at >= start && at < end) continue;
+    auto leads = [&](int64_t distance) {
+      int64_t to = at + distance;
+      found = found || (to >= start && to < end);
+    };
+    if (is_branch(op)) leads(static_cast<int16_t>(read2(code_ + at + 1)));
+    if (op == kGotoW || op == kJsrW) leads(static_cast<int32_t>(read4(code_ + at + 1)));
+    if (op != kTableswitch && op != kLookupswitch) continue;
+    const uint8_t* table = code_ + at + 4 - at % 4;
+    bool is_lookup = op == kLookupswitch;
+    uint32_t count = is_lookup ? read4(table + 4) : read4(table + 8) - read4(table + 4) + 1;
+    leads(static_cast<int32_t>(read4(table)));
+    const uint8_t* jumps = table + 12;
+    for (uint32_t i = 0; i < count && !found; ++i, jumps += is_lookup ? 8 : 4)
+      leads(static_cast<int32_t>(read4(jumps)));
+  }
+  Bytes handlers = handlers_;
+  for (uint32_t left = handler_count_; left > 0; --left) {
+    uint32_t from = handlers.u2();
+    uint32_t to = handlers.u2();
+    uint32_t handler = handlers.u2();
+    handlers.u2();
+    found = found || (handler >= start && handler < end && (from < start || to > end));
+  }
+  return found || !is_stored_before;
+}
+
+// Finds the variables that have a value wherever the table says so, in code without frames.
+bool Method::find_assigned() {
+  constexpr uint32_t kMostEntries = 1000;
+  assigned_.clear();
+  Bytes table = variable_table_;
+  if (table.at == nullptr) return true;
+  uint32_t count = table.u2();
+  if (count > kMostEntries) count = 0;
+  for (; count > 0; --count) {
+    uint32_t start = table.u2();
+    uint32_t end = start + table.u2();
+    table.u4();
+    uint32_t slot = table.u2();
+    bool is_good = !table.bad && (start == 0 || !is_entered(start, end, slot));
+    if (!keep(assigned_, static_cast<uint8_t>(is_good))) return false;
+  }
+  return true;
+}
+
 // The entry of the table of variables for a slot at a place; false where there is none.
 bool Method::variable_in(uint32_t wanted, uint32_t at, Text* name, Text* type) const {
   Bytes table = variable_table_;
   if (table.at == nullptr) return false;
-  for (uint32_t left = table.u2(); left > 0; --left) {
+  uint32_t count = table.u2();
+  for (uint32_t i = 0; i < count; ++i) {
     uint32_t start = table.u2();
     uint32_t length = table.u2();
     Text found = pool_.utf8(table.u2());
     Text of = pool_.utf8(table.u2());
     uint32_t slot = table.u2();
     if (table.bad) return false;
+    if (!tracks_ && (i >= assigned_.size() || assigned_[i] == 0)) continue;
     if (slot != wanted || at < start || at >= start + length) continue;
     *name = found;
     *type = of;
@@ -140,6 +204,8 @@ bool Method::find_variables(const Place& place) {
       if (is_named && category(one.type) != one.category) is_named = false;
       if (held.tag == Tag::kObject && is_reachable(held, is_named ? one.type : Text()))
         one.cast = held.dimensions == 0 ? held.name : one.type;
+    } else if (slot == 0 && is_constructor_ && !is_ready()) {
+      continue;  // whatever the table says, nobody may have the object yet
     } else if (is_named) {
       one.category = category(one.type);
       if (one.category == 'L') one.cast = named_by(one.type);

@@ -53,7 +53,8 @@ bool find_fields(JNIEnv* jni) {
   known.objects = static_cast<jclass>(hold(jni, existing(jni, "[Ljava/lang/Object;").get()));
   known.throwable = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Throwable").get()));
   known.enumeration = static_cast<jclass>(hold(jni, existing(jni, "java/lang/Enum").get()));
-  return known.object != nullptr && known.objects != nullptr && known.throwable != nullptr && known.enumeration != nullptr;
+  return known.object != nullptr && known.objects != nullptr && known.throwable != nullptr &&
+         known.enumeration != nullptr;
 }
 
 // Calls each native method once, for no set: the VM looks for one by Java code, which may have
