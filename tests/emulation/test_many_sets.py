@@ -26,6 +26,7 @@ def test_a_step_finds_its_probes_in_a_caller_of_an_older_version(
             assert first is not None
             assert vm.breakpoints.step_probes.number > 0x7FFF
             line = first.line
+            assert line is not None
             with methods["price"].breakpoint(thread=first.thread) as inner:
                 stops.cancel()
                 stop = inner.next(20)

@@ -228,8 +228,8 @@ bool Method::find_variables(const Place& place) {
   return true;
 }
 
-// The number of the set, without a constant of the pool: whoever asks whether old code has the
-// probes of a set does not have its pool.
+// The number of the set, without a constant of the pool: the controller looks for it in code of
+// earlier versions, whose pool nobody has any more.
 void Method::set_number(const Probe& probe) {
   const Operand& operand = probe.operands[0];
   int32_t value = static_cast<int32_t>(operand.number);

@@ -42,7 +42,7 @@ _DEEPEST = 32
 """The number of frames in which a step may end."""
 
 
-def _pushed(code: bytes) -> Iterator[int]:
+def _pushed(code: bytes) -> Iterator[int | None]:
     """The numbers that instructions push, also those that are computed of two."""
     recent: deque[Any] = deque(maxlen=5)
     for one in instructions(code):

@@ -26,7 +26,7 @@ def check_fields(
     Args:
         probes: all for the same classes; others are not checked.
         classes: the loaded classes that get the probes.
-        only_conditions: whether values that are handed over are not checked.
+        only_conditions: leaves out the values that probes pass on.
 
     Raises:
         BadProbe: there is none, or it has a primitive type and a field of it is named.
