@@ -762,6 +762,33 @@ def test_steps_of_a_thread_whose_frame_is_popped_while_it_is_suspended_go_on(
     assert program.ask("join t") == "5"
 
 
+def test_a_handler_resumes_its_own_thread_which_another_python_thread_has_suspended(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    """Asked on the suspended thread itself, the agent would never answer."""
+    arrived, suspended, resumed = threading.Event(), threading.Event(), threading.Event()
+    found: list[Any] = []
+
+    def resume(stop: Stop) -> None:
+        found.append(stop.thread)
+        arrived.set()
+        assert suspended.wait(SOON)
+        found[1].resume()
+        resumed.set()
+
+    with method(vm, "add").breakpoint(line=LINE["sum"], do=resume):
+        program.ask("start t add 1")
+        assert arrived.wait(SOON)
+        found.append(found[0].suspended())
+        found[1].suspend()
+        suspended.set()
+        try:
+            assert resumed.wait(SOON / 4)
+        finally:
+            found[1].resume()
+    assert program.ask("join t") == "2"
+
+
 # ---- frames of virtual threads ----------------------------------------------------------------
 
 

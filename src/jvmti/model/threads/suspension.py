@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
+    from jvmti.wire.session import Conversation
 
 log = logging.getLogger("jvmti")
 
@@ -51,11 +52,14 @@ class Suspension:
         self._vm = vm
         self._wanted = list(threads)
         self._key = 0
+        self._conversation: Conversation | None = None
+        """The one that suspended them: its thread is none of them."""
         self.threads: list[Thread] = []
 
     def suspend(self) -> list[ErrorCode]:
         """Begin; the outcome for each thread."""
         self._key = next(_keys)
+        self._conversation = self._vm._session.conversation
         return self._more(self._wanted)
 
     def _able(self, *, virtual: bool = False) -> AbstractContextManager[Env]:
@@ -77,9 +81,14 @@ class Suspension:
         if not self._key:
             return
         interrupt: KeyboardInterrupt | None = None
+        session = self._vm._session
+        conversation = session.conversation
+        # The thread of another conversation may be one of them, and would never answer.
+        route = conversation if conversation is self._conversation else None
         while True:
             try:
-                self._resume()
+                with session.within(route):
+                    self._resume()
                 break
             except KeyboardInterrupt as error:
                 interrupt = error  # until it is certain that the threads run on
