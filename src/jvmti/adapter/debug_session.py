@@ -89,6 +89,7 @@ class DebugSession:
         self,
         stop: Stop,
         reason: str,
+        number: int | None = None,
         *,
         description: str | None = None,
         text: str | None = None,
@@ -101,6 +102,7 @@ class DebugSession:
         Args:
             stop: the stop.
             reason: why, in the protocol's words.
+            number: the thread's number, where it is known.
             description: the same in words for the user.
             text: more of it.
             breakpoints: the numbers of the breakpoints that were hit.
@@ -109,8 +111,9 @@ class DebugSession:
         if before is not None and before.is_same_hit(stop):
             return  # of another request at this place, whose stop the client had
         self._local.stop = stop
-        number = self._number_of(stop)
-        self.halted.end_step(number)
+        if number is None:
+            number = self._number_of(stop)
+        self.halted.end_step(number, stop.request)
         halted = StoppedThread(stop, number, reason, text)
         all_stopped = self.halted.whole.stop_with(self.vm, stop.thread, number)
         if not self.halted.add(halted):
@@ -141,6 +144,10 @@ class DebugSession:
     def run(self, halted: HaltedThread, function: Callable[[], T]) -> T:
         """Run a function where it can use a stopped thread; see `HaltedThread.run`."""
         return halted.run(function, self.conversation)
+
+    def run_at_once(self, halted: HaltedThread, function: Callable[[], T]) -> T:
+        """Run one that needs no code of the program; see `HaltedThread.run_at_once`."""
+        return halted.run_at_once(function, self.conversation)
 
 
 __all__ = ["DebugSession"]

@@ -36,7 +36,6 @@ _SOON = (
     "jvmti.model.threads.probed_locals",
     "jvmti.sources.strata",
     "jvmti.sources.disassembly",
-    "numpy.ma",
 )
 """Modules that the first stop of a session needs; an import takes longer than all else of it."""
 

@@ -19,6 +19,7 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopping.whole_program import WholeProgram
+from jvmti.debug.stepping import Steps
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
 
@@ -103,6 +104,14 @@ class HaltedThread:
         """
         raise NotImplementedError
 
+    def run_at_once(self, function: Callable[[], T], conversation: Conversation) -> T:
+        """The same on the calling Python thread where that can use the thread, too.
+
+        To wake another Python thread takes longer than most of what is asked for. The function must
+        not run code of the program, which may stop again or take long.
+        """
+        return self.run(function, conversation)
+
     def resume(self) -> None:
         """Let the thread run; further calls do nothing."""
         raise NotImplementedError
@@ -119,15 +128,19 @@ class StoppedThread(HaltedThread):
 
     def __init__(self, stop: Stop, number: int, reason: str, text: str | None = None) -> None:
         super().__init__(stop.thread, number, reason, text)
-        self.stop = stop
+        self.stop = self._stop = stop
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._using = threading.Lock()
+        """Held while a Python thread uses the Java thread."""
         self._is_over = threading.Event()
 
     def serve(self) -> None:
         """Run what requests ask for, until the thread is to resume."""
         while (job := self._jobs.get()) is not None:
-            job.run()
-        self._is_over.set()
+            with self._using:
+                job.run()
+        with self._using:
+            self._is_over.set()
         while not self._jobs.empty():
             left = self._jobs.get()
             if left is not None:
@@ -143,6 +156,18 @@ class StoppedThread(HaltedThread):
             job.refuse(_resumed(self.id))
         result: T = job.result(conversation)
         return result
+
+    def run_at_once(self, function: Callable[[], T], conversation: Conversation) -> T:
+        """See `HaltedThread.run_at_once`."""
+        if not self._using.acquire(blocking=False):
+            return self.run(function, conversation)
+        try:
+            if self._is_over.is_set():
+                raise _resumed(self.id)
+            with self._stop.lent():
+                return function()
+        finally:
+            self._using.release()
 
     def resume(self) -> None:
         """See `HaltedThread.resume`."""
@@ -198,6 +223,8 @@ class HaltedThreads:
         self._lock = threading.Lock()
         self._closed = False
         self._steps: dict[int, Sequence[StopRequest]] = {}
+        self._ended: dict[int, Steps] = {}
+        """Single steps that have ended at the stops of their threads, which may make another."""
 
     def add(self, halted: HaltedThread) -> bool:
         """Note a thread; false if none may stop any more, or it is at a stop already.
@@ -255,6 +282,8 @@ class HaltedThreads:
         with self._lock:
             self._closed = True
             steps, self._steps = list(self._steps.values()), {}
+            steps += [[one] for one in self._ended.values()]
+            self._ended.clear()
         for halted in self.all():
             try:
                 self.resume(halted)
@@ -289,12 +318,29 @@ class HaltedThreads:
             _cancel(made)
         return is_on
 
-    def end_step(self, number: int) -> None:
-        """A thread has stopped, or is to do something else: it steps no more."""
+    def end_step(self, number: int, by: StopRequest | None = None) -> None:
+        """A thread has stopped, or is to do something else: it steps no more.
+
+        Args:
+            number: the thread's number.
+            by: what has stopped it; a single step may make another, see `ended_step`.
+        """
+        ended: list[StopRequest] = []
         with self._lock:
-            steps = self._steps.pop(number, None)
-        if steps is not None:
-            _cancel(steps)
+            ended += self._steps.pop(number, ())
+            before = self._ended.pop(number, None)
+            if before is not None:
+                ended.append(before)
+            if isinstance(by, Steps) and by in ended and not self._closed:
+                ended.remove(by)
+                self._ended[number] = by
+        _cancel(ended)
+
+    def ended_step(self, number: int) -> Steps | None:
+        """The step that ended where a thread is now, if it can make another; it is the caller's."""
+        with self._lock:
+            found = self._ended.pop(number, None)
+        return found if found is not None and found.is_active else None
 
 
 def _cancel(requests: Sequence[StopRequest]) -> None:

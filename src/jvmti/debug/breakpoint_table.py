@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import struct
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.event_probes import EventProbes, HaltedFrame
@@ -22,6 +22,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE, PROBE
+from jvmti.tracing.call_probes import HELPER
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import BorrowedConversation
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from jvmti.env.events import EventDeclaration
     from jvmti.events.enabling import Enabling
     from jvmti.events.handlers import Handlers
+    from jvmti.model.classes.java_class import Method
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -85,6 +87,8 @@ class BreakpointTable:
         self._held = Capabilities(0)
         self._lock = threading.RLock()
         self._stepping: dict[Steps, Thread] = {}
+        self._emulated: set[Event] = set()
+        """Events that probes stand in for, from the first request on."""
         vm._session.openings.register(range(OPENING.STOP, OPENING.STOP + 1), self.opened)
         vm._session.openings.register(
             range(OPENING.PROBE_STOP, OPENING.PROBE_STOP + 1), self.opened
@@ -162,6 +166,8 @@ class BreakpointTable:
 
     def is_emulated(self, event: Event) -> bool:
         """Whether probes stand in for an event, because the VM grants it only while it starts."""
+        if event in self._emulated:
+            return True
         wanted = Capabilities.of(*EVENTS[event].declaration.capabilities)
         if not wanted & ONLOAD_ONLY or not self._vm._session.live:
             return False
@@ -171,7 +177,10 @@ class BreakpointTable:
         if potential & ONLOAD_ONLY & ~SOLO or not missing & ~potential:
             return False
         holder = self._vm._capability_pool.environment_with(wanted)
-        return holder is None or bool(wanted & self._vm.emulation.held(holder))
+        is_emulated = holder is None or bool(wanted & self._vm.emulation.held(holder))
+        if is_emulated:
+            self._emulated.add(event)
+        return is_emulated
 
     def _is_by_probes(self, env: Env, declaration: EventDeclaration) -> bool:
         """Whether probes report an event to an environment."""
@@ -181,6 +190,27 @@ class BreakpointTable:
         """The frame of a thread that has stopped at a probe; ``None`` if it has not."""
         halted = self.halted(thread)
         return None if halted is None else halted.probed
+
+    def above_in(self, methods: Sequence[Method], thread: Any) -> int:
+        """The number of frames on top of a stack that belong to the probe, without asking the agent
+        in most cases.
+
+        Args:
+            methods: the topmost methods of the stack, their names known; three are enough.
+            thread: whose stack it is.
+        """
+        if not methods or not methods[0].class_name.startswith(HELPER):
+            return 0
+        if len(methods) > OWN_FRAMES and methods[OWN_FRAMES].name != "<init>":
+            return OWN_FRAMES if methods[1].class_name.startswith(HELPER) else 0
+        # The constructors of an exception may be above the place where it is made.
+        return self.frames_above(thread)
+
+    @property
+    def may_halt(self) -> bool:
+        """Whether threads may be at probes at all."""
+        sets = (self.event_probes, self._step_probes)
+        return bool(self._probed) or any(one is not None for one in sets)
 
     def frames_above(self, thread: Any) -> int:
         """The number of frames on top of a thread's stack that belong to the probe."""
@@ -306,7 +336,7 @@ class BreakpointTable:
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
         # By address: the hash of a thread would take a round trip at each stop.
-        self._probed[id(thread)] = thread, HaltedFrame(frame, depth, found.signature)
+        self._probed[id(thread)] = thread, HaltedFrame(lambda: frame, depth, found.signature)
         try:
             self._meet(owner._event, [owner], thread, found, location, about)
         finally:

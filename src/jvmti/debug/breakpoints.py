@@ -395,14 +395,12 @@ class Breakpoint(StopRequest):
         methods = [one for one in cls.methods if signature in (None, one.signature)]
         if name is None:
             assert self.line is not None
-            found = [
-                (method, location_of(method, self.line, None))
-                for method in methods
-                if any(entry.line_number == self.line for entry in method.lines)
-            ]
+            tables = self._vm.methods.line_tables(methods)
+            starts = [[start for start, line in table if line == self.line] for table in tables]
+            found = [(method, min(its)) for method, its in zip(methods, starts, strict=True) if its]
             if found:
                 return found
-            lines = {entry.line_number for method in methods for entry in method.lines}
+            lines = {line for table in tables for _, line in table}
             raise ValueError(printable(f"no method of {cls.name} {_no_code(self.line, lines)}"))
         matches = matcher(name)
         chosen = [one for one in methods if matches(one.name)]

@@ -6,15 +6,15 @@ that these ask for, and the affected classes are woven again, once for each chan
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.stop_probes import ProbedFrame, ProbedPlace, stop_probe
+from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame, ProbedPlace, stop_probe
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
-from jvmti.interface.frozen import frozen
 from jvmti.layouts.probes import Site as Where
 from jvmti.tracing.arming import announce_pause, check_step, in_steps
 from jvmti.tracing.call_probes import RecordShape
@@ -27,17 +27,30 @@ if TYPE_CHECKING:
 _SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
 
 
-@frozen
 class HaltedFrame:
-    """The frame of a thread whose event a probe has reported, while handlers have it."""
+    """The frame of a thread whose event a probe has reported, while handlers have it.
 
-    #: Its variables, and how to leave it; ``None`` if the probe is in a frame further up, such as
-    #: a constructor of the exception that it throws.
-    probed: ProbedFrame | None
-    #: How many frames are above it.
-    above: int
-    #: The descriptor of its method.
-    descriptor: str
+    Args:
+        probed: reads the variables; called at the first use.
+
+    Attributes:
+        above: how many frames are above it.
+        descriptor: the descriptor of its method.
+    """
+
+    def __init__(
+        self, probed: Callable[[], ProbedFrame | None], above: int, descriptor: str
+    ) -> None:
+        self._read = probed
+        self.above = above
+        self.descriptor = descriptor
+
+    @cached_property
+    def probed(self) -> ProbedFrame | None:
+        """Its variables, and how to leave it; ``None`` if the probe is in a frame further up, such
+        as a constructor of the exception that it throws.
+        """
+        return self._read()
 
 
 def event_probe(site: Where, event: Event, *more: Operand, about: int = 0, **where: Any) -> Probe:
@@ -190,12 +203,15 @@ class EventProbes(ProbeSet):
             found: what the agent says of the thread.
         """
         site = self.site(int(found.site))
-        # What the event brings comes first, then the variables.
-        first = self._vm.jni.get_array_length(found.values) - site.shape.count(".") // 5
-        probed = None
-        if found.depth == 2:
+
+        def probed() -> ProbedFrame | None:
+            if found.depth != OWN_FRAMES:
+                return None
+            # What the event brings comes first, then the variables.
+            first = self._vm.jni.get_array_length(found.values) - site.shape.count(".") // 5
             place = ProbedPlace.of(site, self._no_probe, first)
-            probed = ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
+            return ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
+
         return HaltedFrame(probed, int(found.depth), site.descriptor)
 
     _no_probe: Any = None

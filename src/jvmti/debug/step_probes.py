@@ -16,7 +16,7 @@ from jvmti.classfile.opcodes import instructions
 from jvmti.classfile.reading import MalformedClassFile
 from jvmti.debug.event_probes import EventProbes, event_probe
 from jvmti.debug.stepping import How
-from jvmti.debug.stop_probes import exactly
+from jvmti.debug.stop_probes import OWN_FRAMES, exactly
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, ClassNotPrepared, Error
 from jvmti.interface.modifiers import MethodModifiers
@@ -64,7 +64,7 @@ def _is_glue(name: str) -> bool:
     return name.startswith(_JDK) or "$$Lambda" in name or "/0x" in name
 
 
-def _calls_at(frame: Frame) -> bool:
+def _calls_at(frame: _Place) -> bool:
     """Whether the current code of a frame's method makes a call where the frame is.
 
     Where the VM has no breakpoints, a method that is not changed by one redefinition of its class
@@ -80,6 +80,17 @@ def _calls_at(frame: Frame) -> bool:
     if constant.kind not in ("Methodref", "InterfaceMethodref"):
         return True
     return not constant.value.class_name.replace("/", ".").startswith(HELPER)
+
+
+class _Place(NamedTuple):
+    """Where a frame is."""
+
+    method: Method
+    """Its method."""
+    location: int
+    """The bytecode index in it."""
+    depth: int
+    """Its place in the stack, 0 for the topmost of the program's."""
 
 
 class Callers(NamedTuple):
@@ -177,6 +188,12 @@ class StepProbes(EventProbes):
             Where it can arrive when the topmost method has returned.
         """
         with self._changing:
+            if how is How.OVER:
+                places = self._places_of(thread)
+                # The usual step, which needs no more probes.
+                if places and self.covers(places[0].method):
+                    self._add(owner, [places[0].method])
+                    return self._callers(places)
             frames = thread.get_frames(_DEEPEST)
             has_lines = [one for one in frames if one.line is not None]
             # A class that is woven anew makes calls of its methods that run now slow.
@@ -192,9 +209,19 @@ class StepProbes(EventProbes):
                 self._place(self.modifiable(classes))
                 # Methods of frames that were seen before are the new versions by now.
                 frames = thread.get_frames(_DEEPEST)
-            return self._callers(frames)
+            return self._callers([_Place(one.method, one.location, one.depth) for one in frames])
 
-    def _callers(self, frames: Sequence[Frame]) -> Callers:
+    def _places_of(self, thread: Thread) -> list[_Place]:
+        """The stack of a thread without lines, which is quicker."""
+        vm = self._model
+        stack = vm.lookup_env.get_stack_trace(thread, 0, _DEEPEST + OWN_FRAMES)
+        methods: list[Any] = [one.method for one in stack]
+        vm.methods.look_up(methods)
+        above = vm.breakpoints.above_in(methods, thread)
+        places = zip(methods[above:], (one.location for one in stack[above:]), strict=True)
+        return [_Place(*one, depth) for depth, one in enumerate(places)]
+
+    def _callers(self, frames: Sequence[_Place]) -> Callers:
         # A step that leaves the program for the JDK ends where the program goes on.
         own = [one for one in frames[1:] if not _is_glue(one.method.class_name)]
         covered = [one for one in own if self.covers(one.method)]
@@ -203,7 +230,7 @@ class StepProbes(EventProbes):
         lacking = None if first is None or first.depth in probed else first.method
         return Callers(lacking, bool(probed))
 
-    def _having_probes(self, callers: list[Frame]) -> list[Frame]:
+    def _having_probes(self, callers: list[_Place]) -> list[_Place]:
         """Those of some frames that run code with probes, where new calls of all have some."""
         if not callers:
             return []

@@ -69,16 +69,11 @@ class Steps(StopRequest):
         needs: Hashable = None,
         skips: Callable[[str], bool] | None = None,
     ) -> None:
-        if str(how).upper() not in How.__members__:
-            raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
-        if by not in ("line", "instruction"):
-            raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')
         if not isinstance(thread, refs.Thread):
             raise TypeError(f"step() takes a thread, not {type(thread).__name__}")
         super().__init__(vm, when=None, hits=None, thread=None, caller=None, do=do)
         self.thread = thread
-        self.how = How[how.upper()]
-        self.by_line = by == "line"
+        self._choose(how, by)
         self._single = single
         self._skips = skips
         self._from = None if single else vm.breakpoints.held_by_caller(thread)
@@ -86,16 +81,53 @@ class Steps(StopRequest):
         within = None if at is None else at._within
         self._needs: Hashable = needs if needs is not None else within or self
         if vm.breakpoints.is_emulated(Event.SINGLE_STEP):
-            if not self.by_line:
-                raise NotAvailable(
-                    detail="an agent that was attached late steps threads by line; probes at every "
-                    "instruction would make the methods too large"
-                )
+            self._check_by_line()
             self._by_probes = vm.breakpoints.step_probes
             self._number = self._make_emulated(Event.SINGLE_STEP)
         else:
             self._number = self._make(Event.SINGLE_STEP)
         try:
+            self._begin()
+        except BaseException:
+            self.cancel()
+            raise
+
+    def _choose(self, how: str, by: str) -> None:
+        if str(how).upper() not in How.__members__:
+            raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
+        if by not in ("line", "instruction"):
+            raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')
+        self.how = How[how.upper()]
+        self.by_line = by == "line"
+
+    def _check_by_line(self) -> None:
+        if not self.by_line:
+            raise NotAvailable(
+                detail="an agent that was attached late steps threads by line; probes at every "
+                "instruction would make the methods too large"
+            )
+
+    def begin_another(
+        self,
+        how: str,
+        by: str,
+        do: Callable[[Stop], object],
+        at: Stop | None,
+        skips: Callable[[str], bool] | None,
+    ) -> None:
+        """Make another step, after a single one that has ended.
+
+        Args:
+            how, by, do, at, skips: as for the class.
+
+        Raises:
+            ValueError, NotAvailable: as for the class; it is cancelled then.
+        """
+        try:
+            self._choose(how, by)
+            if self._by_probes is not None:
+                self._check_by_line()
+            self._do, self._at, self._skips = do, at, skips
             self._begin()
         except BaseException:
             self.cancel()

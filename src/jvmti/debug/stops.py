@@ -233,6 +233,16 @@ class Stop:
         with session.within(self._borrowed):
             yield
 
+    @contextmanager
+    def lent(self) -> Iterator[None]:
+        """The calling Python thread may use it inside the block, while its receiver waits."""
+        receiver, self._borrower = self._borrower, threading.get_ident()
+        try:
+            with self._vm._session.within(self._borrowed):
+                yield
+        finally:
+            self._borrower = receiver
+
     def _borrow(self) -> None:
         self._borrower = threading.get_ident()
         self._vm._session.borrow(self._borrowed)

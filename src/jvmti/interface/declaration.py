@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import enum
 import inspect
+import sys
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
 from typing import Any, ParamSpec, TypeVar
 
 from jvmti.interface.frozen import frozen
@@ -105,7 +106,7 @@ class Declaration:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters without ``self``, annotations resolved."""
-        hints = typing.get_type_hints(self.method, include_extras=True)
+        hints = self._hints
         signature = inspect.signature(self.method)
         return tuple(
             Parameter(name, hints[name], parameter.default)
@@ -116,7 +117,23 @@ class Declaration:
     @cached_property
     def result(self) -> Any:
         """The return annotation, resolved."""
-        return typing.get_type_hints(self.method, include_extras=True)["return"]
+        return self._hints["return"]
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        method = inspect.unwrap(self.method)
+        return {
+            name: _resolved(text, method.__module__)
+            for name, text in method.__annotations__.items()
+        }
+
+
+@cache
+def _resolved(annotation: str, module: str) -> Any:
+    """An annotation that a module has, resolved: declarations share most of them."""
+    holder = SimpleNamespace(__annotations__={"annotation": annotation})
+    names = sys.modules[module].__dict__
+    return typing.get_type_hints(holder, names, include_extras=True)["annotation"]
 
 
 def declarations(interface: type) -> dict[str, Declaration]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -254,11 +255,12 @@ def shape_of(annotation: Any) -> Shape:
         if issubclass(annotation, enum.Enum):
             return Number(getattr(annotation, "__c_type__"), "i", annotation)  # noqa: B009
         if hasattr(annotation, "__c_struct__"):
+            structure: Any = annotation
             return Structure(
                 annotation,
                 annotation.__c_struct__,
                 tuple(
-                    (field.name, shape_of(hint)) for field, hint in _fields_with_hints(annotation)
+                    (field.name, shape_of(hint)) for field, hint in _fields_with_hints(structure)
                 ),
             )
     raise TypeError(f"{annotation!r} is not a type that a declaration may use")
@@ -268,6 +270,7 @@ def _constant(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, enum.Enum)
 
 
+@functools.cache
 def _fields_with_hints(structure: Any) -> list[tuple[dataclasses.Field[Any], Any]]:
     hints = typing.get_type_hints(structure, include_extras=True)
     return [(field, hints[field.name]) for field in dataclasses.fields(structure)]
@@ -291,15 +294,15 @@ def inputs_of(declaration: Declaration) -> list[tuple[str, Shape]]:
     return inputs
 
 
-def results_of(declaration: Declaration) -> list[tuple[str, Shape]]:
+def results_of(declaration: Declaration) -> tuple[tuple[str, Shape], ...]:
     """The results of a function: none, one without a name, or the fields of its named tuple."""
     result = declaration.result
     if result is type(None):
-        return []
+        return ()
     if is_named_tuple(result):
         hints = typing.get_type_hints(result, include_extras=True)
-        return [(name, shape_of(hints[name])) for name in result._fields]
-    return [("", shape_of(result))]
+        return tuple((name, shape_of(hints[name])) for name in result._fields)
+    return (("", shape_of(result)),)
 
 
 def is_named_tuple(annotation: Any) -> bool:

@@ -425,7 +425,7 @@ def _shared_request(
 
 
 def _decode(
-    session: Session, results: list[tuple[str, shapes.Shape]], payload: bytes | memoryview
+    session: Session, results: Sequence[tuple[str, shapes.Shape]], payload: bytes | memoryview
 ) -> Columns:
     view = memoryview(payload)
     rows, count = MAP.struct.unpack_from(view)

@@ -80,7 +80,7 @@ class StackRequests:
             ]
             return {"stackFrames": shown, "totalFrames": count}
 
-        return session.run(halted, read)
+        return session.run_at_once(halted, read)
 
     def _count(self, halted: HaltedThread, seen: int, most: int) -> int:
         if seen < most:
@@ -125,7 +125,9 @@ class StackRequests:
             given.number("frameId"), FrameReference, "frame"
         )
         return {
-            "scopes": self._session.run(halted, lambda: self._variables.scopes(halted, reference))
+            "scopes": self._session.run_at_once(
+                halted, lambda: self._variables.scopes(halted, reference)
+            )
         }
 
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoint
     from jvmti.debug.stops import Stop, StopRequest
-    from jvmti.env.structures import LineNumberEntry
     from jvmti.model.classes.java_class import Class, Method
 
 log = logging.getLogger("jvmti")
@@ -143,7 +142,7 @@ class BreakpointRequests:
 
         def reached(stop: Stop) -> None:
             details = {name: text(stop) for name, text in more.items()}
-            self._session.halt(stop, reason, breakpoints=[one.number], **details)
+            self._session.halt(stop, reason, None, breakpoints=[one.number], **details)
 
         return RuleFunctions(self._session, self._evaluation, rule, reached)
 
@@ -253,9 +252,8 @@ class BreakpointRequests:
         if not functions.is_logpoint or not vm.breakpoints.is_emulated(Event.BREAKPOINT):
             return False
         places: dict[Method, int] = {}
-        for method, entry in self._code(patterns):
-            if entry.line_number == line:
-                at = int(entry.start_location)
+        for method, at, its_line in self._code(patterns):
+            if its_line == line:
                 places[method] = min(places.get(method, at), at)
         rule = functions.recorded_at(vm, list(places.items()))
         if rule is None:
@@ -277,21 +275,23 @@ class BreakpointRequests:
         self._note(one, made)
         return True
 
-    def _code(self, patterns: Sequence[str]) -> Iterator[tuple[Method, LineNumberEntry]]:
-        """The lines of the methods of the loaded classes of a source."""
+    def _code(self, patterns: Sequence[str]) -> Iterator[tuple[Method, int, int]]:
+        """The methods of the loaded classes of a source: where in them which lines begin."""
         vm = self._session.vm
         if vm.held:
             return
         for cls in vm.classes("\n".join(patterns)):
             try:
                 if not cls.is_array:
-                    yield from ((method, entry) for method in cls.methods for entry in method.lines)
+                    methods = list(cls.methods)
+                    for method, table in zip(methods, vm.methods.line_tables(methods), strict=True):
+                        yield from ((method, start, line) for start, line in table)
             except Error as error:
                 log.debug("the lines of %s are unknown: %s", cls.name, error)
 
     def _lines(self, patterns: Sequence[str]) -> set[int]:
         """The lines with code of the loaded classes of a source."""
-        return {entry.line_number for _, entry in self._code(patterns)}
+        return {line for _, _, line in self._code(patterns)}
 
     def _why_not(self, lines: set[int], line: int) -> str:
         if not lines:

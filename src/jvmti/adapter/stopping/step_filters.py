@@ -37,6 +37,7 @@ class StepFilters:
         self._synthetics = given.flag("skipSynthetics", True)
         self._constructors = given.flag("skipConstructors")
         self._initializers = given.flag("skipStaticInitializers")
+        self._known: dict[Method, bool] = {}
 
     def skips_class(self, name: str) -> bool:
         """Whether steps pass over all methods of a class."""
@@ -44,6 +45,12 @@ class StepFilters:
 
     def skips(self, method: Method) -> bool:
         """Whether steps pass over a method."""
+        found = self._known.get(method)
+        if found is None:
+            found = self._known[method] = self._skips(method)
+        return found
+
+    def _skips(self, method: Method) -> bool:
         name, class_name = method.name, method.class_name
         if self.skips_class(class_name):
             return True

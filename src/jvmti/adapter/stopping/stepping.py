@@ -66,13 +66,14 @@ class RunRequests:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
+        self._filters: tuple[Arguments, StepFilters] | None = None
 
     @answers("continue")
     def continue_(self, given: Arguments) -> dict[str, Any]:
         """Let a thread run."""
         session = self._session
         halted = session.halted.get(given.number("threadId"))
-        session.run(halted, lambda: session.halted.end_step(halted.id))
+        session.run_at_once(halted, lambda: session.halted.end_step(halted.id))
         return {"allThreadsContinued": self.let_run(halted, given)}
 
     def let_run(self, halted: HaltedThread, given: Arguments) -> bool:
@@ -122,7 +123,7 @@ class RunRequests:
         session = self._session
         halted = session.halted.get(given.number("threadId"))
         by = "instruction" if given.text("granularity", "line") == "instruction" else "line"
-        session.run(halted, lambda: self.begin(halted, how, by))
+        session.run_at_once(halted, lambda: self.begin(halted, how, by))
         self.let_run(halted, given)
 
     def begin(self, halted: HaltedThread, how: str, by: str, *more: StopRequest) -> None:
@@ -135,26 +136,49 @@ class RunRequests:
             more: requests that end with the step.
         """
         session = self._session
-        session.halted.end_step(halted.id)
-        method = halted.frames(1)[0].method
-        filters = StepFilters(session.configuration.inner("stepFilters"))
+        stop = halted.stop
+        method = halted.frames(1)[0].method if stop is None else stop.method
+        filters = self._step_filters()
         # A step that begins in a class of the JDK stays in it.
         skips = by == "line" and not filters.skips(method)
         step = _Step(halted.id, how, by, method, filters if skips else None)
-        session.halted.stepping(halted.id, [self._steps(step, halted, how), *more])
+        before = session.halted.ended_step(halted.id)
+        session.halted.end_step(halted.id)
+        session.halted.stepping(halted.id, [self._steps(step, halted, how, before), *more])
 
-    def _steps(self, step: _Step, at: HaltedThread | Stop, how: str) -> Steps:
-        """The VM's part of a step, or the next of them."""
+    def _step_filters(self) -> StepFilters:
+        """The filters of the configuration, with what they know of methods."""
+        configuration = self._session.configuration
+        if self._filters is None or self._filters[0] is not configuration:
+            self._filters = configuration, StepFilters(configuration.inner("stepFilters"))
+        return self._filters[1]
+
+    def _steps(
+        self, step: _Step, at: HaltedThread | Stop, how: str, before: Steps | None = None
+    ) -> Steps:
+        """The VM's part of a step, or the next of them; by a step that has ended, if there is one.
+
+        To make a request in the agent and to remove it takes as long as to use it.
+        """
+        stop = at.stop if isinstance(at, HaltedThread) else at
+        skips = None if step.filters is None else step.filters.skips_class
+
+        def arrived(stop: Stop) -> None:
+            self._arrived(step, stop)
+
+        if before is not None:
+            before.begin_another(how, step.by, arrived, stop, skips)
+            return before
         return Steps(
             self._session.vm,
             at.thread,
             how,
             step.by,
-            lambda stop: self._arrived(step, stop),
+            arrived,
             single=True,
-            at=at.stop if isinstance(at, HaltedThread) else at,
+            at=stop,
             needs=self._session,
-            skips=None if step.filters is None else step.filters.skips_class,
+            skips=skips,
         )
 
     def _arrived(self, step: _Step, stop: Stop) -> None:
@@ -172,9 +196,11 @@ class RunRequests:
                     )
                     return
             except Error as error:
-                self._session.halt(stop, "step", description=f"the step ends here: {error}")
+                self._session.halt(
+                    stop, "step", step.thread, description=f"the step ends here: {error}"
+                )
                 return
-        self._stepped(stop)
+        self._stepped(step.thread, stop)
 
     def _leave(self, step: _Step, stop: Stop) -> bool:
         """Run out of a method that steps pass over; false if the step has ended meanwhile."""
@@ -186,13 +212,17 @@ class RunRequests:
                 # What runs there may call code of the line that the step began at, or this again.
                 step.has_entries = True
                 for one in step.called_back():
-                    requests.append(one.breakpoint(thread=stop.thread, do=self._stepped))
+                    requests.append(
+                        one.breakpoint(
+                            thread=stop.thread, do=lambda stop: self._stepped(step.thread, stop)
+                        )
+                    )
             return requests
 
         return self._session.halted.next_steps(step.thread, make)
 
-    def _stepped(self, stop: Stop) -> None:
-        self._session.halt(stop, "step", description=end_in_words(stop))
+    def _stepped(self, thread: int, stop: Stop) -> None:
+        self._session.halt(stop, "step", thread, description=end_in_words(stop))
 
     @answers("gotoTargets", "goto")
     def goto(self, given: Arguments) -> None:
@@ -247,7 +277,11 @@ class RunRequests:
             entries: list[StopRequest] = []
             try:
                 for one in methods:
-                    entries.append(one.breakpoint(thread=halted.thread, do=self._stepped))
+                    entries.append(
+                        one.breakpoint(
+                            thread=halted.thread, do=lambda stop: self._stepped(halted.id, stop)
+                        )
+                    )
                 self.begin(halted, "over", "line", *entries)
             except BaseException:
                 for entry in entries:

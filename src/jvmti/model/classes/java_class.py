@@ -6,6 +6,7 @@ when a class is redefined, so they are read again each time.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -1171,6 +1172,19 @@ class Methods:
         else:
             lines = numpy.full(len(rows), None)
         return lines.tolist()  # type: ignore[no-any-return]
+
+    def line_tables(self, methods: Sequence[Method]) -> list[list[tuple[int, int]]]:
+        """Bytecode locations and source lines of each method, in one message.
+
+        They are empty where there is no line table.
+        """
+        if not methods:
+            return []
+        handles = numpy.array([method._handle for method in methods], "<u8")
+        tables = self._vm.lookup_env.map.get_line_number_table(handles).value
+        starts = tables.items["start_location"].tolist()
+        entries = list(zip(starts, tables.items["line_number"].tolist(), strict=True))
+        return [entries[start:end] for start, end in itertools.pairwise(tables.offsets.tolist())]
 
     def before_probes(self, frames: Sequence[Frame]) -> list[int]:
         """The bytecode index of each frame in the code without our probes, in one message.

@@ -224,8 +224,7 @@ class SourcePath(SourceFinder):
     def _read_map(self, cls: Class) -> SourceMap | None:
         from jvmti.sources.strata import MalformedSourceMap, SourceMap
 
-        file = cls.source_file or ""
-        if file.endswith(".java") and not file.endswith(_PAGES):
+        if _is_of_java(cls.source_file):
             return None
         try:
             env = self._vm.env_with("can_get_source_debug_extension")
@@ -248,7 +247,7 @@ class SourcePath(SourceFinder):
 
         JVM TI: GetSourceDebugExtension.
         """
-        if line is None:
+        if line is None or _is_of_java(method.source_file):
             return None
         source_map = self.source_map(method.declaring_class)
         return None if source_map is None else source_map.original(line)
@@ -312,6 +311,11 @@ class SourcePath(SourceFinder):
             folder = cls.package or ""
         sought = f"{cls.name}, {original.file}"
         return self.find_file(folder, [original.file], sought, self.loaded_from(cls))
+
+
+def _is_of_java(file: str | None) -> bool:
+    """Whether a source file is one that no other compiler than Java's reads."""
+    return file is not None and file.endswith(".java") and not file.endswith(_PAGES)
 
 
 __all__ = ["SourcePath"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
     from jvmti.model.threads.locals import Locals
     from jvmti.model.vm import VM
     from jvmti.sources.source import Source
+
+
+_TOP = 3
+"""Frames that show whether a probe has stopped their thread."""
+_FEW = 1000
+"""Frames, whose methods are sooner found one by one."""
 
 
 class FrameGone(Error, LookupError):
@@ -405,30 +411,44 @@ class Places:
         self.lines: list[int | None] = []
         handles = stacks.items["method"].array
         if len(handles):
-            self.distinct, rows = numpy.unique(handles, return_inverse=True)
-            self.rows = rows.reshape(-1)
+            self.distinct, self.rows = _distinct(handles)
             self.methods = vm.methods.of(self.distinct.tolist())
             self.lines = vm.methods.lines(self.distinct, self.rows, self.locations)
 
-    def frames(self, threads: list[Thread], most: int) -> list[list[Frame]]:
+    def above(self, stack: int, thread: Thread) -> int:
+        """The number of frames on top of a stack that belong to what has stopped its thread.
+
+        Args:
+            stack: the position of the stack.
+            thread: whose stack it is.
+        """
+        start, end = self.ends[stack : stack + 2]
+        top = [self.methods[row] for row in self.rows[start : min(end, start + _TOP)]]
+        return min(self._vm.breakpoints.above_in(top, thread), int(end - start))
+
+    def frames(
+        self, threads: list[Thread], most: int, above: Sequence[int] | None = None
+    ) -> list[list[Frame]]:
         """The frames of all stacks, each a list.
 
         Args:
             threads: whose stacks they are.
             most: the limit of frames of each stack.
+            above: of each stack the result of `above`, where that is known.
         """
+        if above is None:
+            above = [self.above(number, thread) for number, thread in enumerate(threads)]
         methods = numpy.empty(len(self.methods), object)
         methods[:] = self.methods
         of_frames = methods[self.rows].tolist()
         places = self.locations.tolist()
         lines = self.lines
-        vm = self._vm
         found: list[list[Frame]] = []
-        for thread, (start, end) in zip(threads, itertools.pairwise(self.ends), strict=True):
+        places_of = itertools.pairwise(self.ends)
+        for thread, (start, end), hidden in zip(threads, places_of, above, strict=True):
             count = end - start
             # Thousands of frames: the constructor is called without a loop in between.
             # What has stopped the thread, where it stopped at a probe, is nothing of the program's.
-            hidden = min(count, vm.breakpoints.frames_above(thread))
             start += hidden
             stack = map(
                 Frame,
@@ -440,6 +460,19 @@ class Places:
             )
             found.append(display.Rows(stack))
         return found
+
+
+def _distinct(
+    handles: numpy.ndarray[Any, Any],
+) -> tuple[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]]:
+    """The distinct handles, and for each one which it is."""
+    if len(handles) > _FEW:
+        distinct, rows = numpy.unique(handles, return_inverse=True)
+        return distinct, rows.reshape(-1)
+    # As quick, and `numpy.unique` imports a package at its first use that nothing else needs.
+    numbers: dict[int, int] = {}
+    found = [numbers.setdefault(one, len(numbers)) for one in handles.tolist()]
+    return numpy.array(list(numbers), "<u8"), numpy.array(found, numpy.int64)
 
 
 __all__ = ["Frame", "FrameGone", "Places"]

@@ -9,6 +9,7 @@ import numpy
 
 from jvmti import display, refs
 from jvmti.debug.stepping import Steps
+from jvmti.debug.stop_probes import OWN_FRAMES
 from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
     Error,
@@ -155,14 +156,19 @@ class Thread(Attributes, refs.Thread):
 
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
-        # Virtual threads have to be known to the environment; the model's own knows them.
-        above = self._vm.breakpoints.frames_above(self)
-        most += above
-        try:
-            traces = self._vm.lookup_env.map.get_thread_list_stack_traces([self], most).check()
-        except ThreadNotAlive:  # some releases give an empty stack instead
-            return []
-        return Places(self._vm, traces.value.items["frame_buffer"]).frames([self], most)[0]
+        vm = self._vm
+        asked = most + OWN_FRAMES if vm.breakpoints.may_halt else most
+        while True:
+            try:
+                # Virtual threads have to be known to the environment; the model's own knows them.
+                traces = vm.lookup_env.map.get_thread_list_stack_traces([self], asked).check()
+            except ThreadNotAlive:  # some releases give an empty stack instead
+                return []
+            places = Places(vm, traces.value.items["frame_buffer"])
+            above = places.above(0, self)
+            if asked >= most + above:
+                return display.Rows(places.frames([self], asked, [above])[0][:most])
+            asked = most + above
 
     def step(
         self,
