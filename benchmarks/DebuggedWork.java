@@ -1,5 +1,7 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.locks.LockSupport;
@@ -8,7 +10,8 @@ import java.util.concurrent.locks.LockSupport;
  * What is debugged: orders that grow, spoken to line by line.
  *
  * <p>{@code run N} adds N times and prints the nanoseconds that one takes; {@code work MS} computes
- * for so many milliseconds and prints how often in a second; {@code threads N} starts N threads that
+ * for so many milliseconds and prints how often in a second of its thread's processor time, which
+ * other programs hardly change; {@code threads N} starts N threads that
  * wait. In between another thread adds once a millisecond if {@code beat} asked for it.
  */
 public class DebuggedWork {
@@ -64,13 +67,14 @@ public class DebuggedWork {
     }
 
     static long work(int milliseconds) {
-        long began = System.nanoTime();
-        long until = began + milliseconds * 1_000_000L;
+        ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+        long began = threads.getCurrentThreadCpuTime();
+        long until = System.nanoTime() + milliseconds * 1_000_000L;
         long rounds = 0;
         while (System.nanoTime() < until) {
             sink += computed((int) rounds++);
         }
-        return rounds * 1_000_000_000L / (System.nanoTime() - began);
+        return rounds * 1_000_000_000L / (threads.getCurrentThreadCpuTime() - began);
     }
 
     public static void main(String[] arguments) throws Exception {
