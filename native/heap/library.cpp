@@ -2,9 +2,9 @@
 
 #include <new>
 
-#include "algorithms.h"
+#include "graph/algorithms.h"
 #include "contents.h"
-#include "parallel.h"
+#include "graph/parallel.h"
 
 using namespace jvmti::heap;
 

@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "dump.h"
-#include "parallel.h"
+#include "graph/parallel.h"
 
 void jvmti_heap_dump::fault(uint64_t position, const char* format, ...) {
   ++summary.faults;

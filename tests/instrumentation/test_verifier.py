@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import jvms
 from instrumentation import verification
 from jvmti.instrumentation.probes import Probe
+
+# What is put into class files is the same on each JVM, and scripts/verify_jars.py asks the verifiers of all.
+pytestmark = pytest.mark.oldest_and_newest
 
 
 def test_the_verifier_takes_classes_of_the_jdk_with_every_kind_of_probe(jvm: jvms.Jvm) -> None:

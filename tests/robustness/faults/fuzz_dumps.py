@@ -221,8 +221,8 @@ def ask(data: bytes) -> None:
 def sanitized() -> ctypes.CDLL:
     """The heap library with the sanitizers, and what asks it; needs `with_sanitizer`."""
     path = jvms.ROOT / "build" / "sanitized" / "libjvmti_heap.so"
-    sources = [*sorted(NATIVE.glob("*.cpp")), QUESTIONS]
-    newest = max(file.stat().st_mtime for file in [*sources, *NATIVE.glob("*.h")])
+    sources = [*sorted(NATIVE.rglob("*.cpp")), QUESTIONS]
+    newest = max(file.stat().st_mtime for file in [*sources, *NATIVE.rglob("*.h")])
     if not path.exists() or path.stat().st_mtime < newest:
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([*COMPILE.split(), f"-I{NATIVE}", *sources, "-o", path], check=True)

@@ -4,7 +4,7 @@
 // fetched ahead, and looked up some thousands at a time.
 
 #include "dump.h"
-#include "parallel.h"
+#include "graph/parallel.h"
 
 namespace jvmti {
 namespace heap {

@@ -12,7 +12,7 @@
 //
 // Numbers are those of the depth-first search, from 1; 0 is the root above all roots.
 
-#include "graph.h"
+#include "graph/graph.h"
 
 namespace jvmti {
 namespace heap {

@@ -1,9 +1,9 @@
 // Questions to the graph other than dominators: what can be reached, the shortest ways from the
 // roots, who refers to something, and sums over the dominator tree.
 
-#include "graph.h"
+#include "graph/graph.h"
 
-#include "algorithms.h"
+#include "graph/algorithms.h"
 
 namespace jvmti {
 namespace heap {
