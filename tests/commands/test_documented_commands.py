@@ -1,13 +1,16 @@
-"""Every command line of the documentation is executed, in a shell, as it stands on its page.
+"""Every command line of the documentation is executed as it stands on its page.
 
-Pages that are followed step by step have their own test (`test_documentation`).  The lines of the
-others find what they name: programs that run, dumps, scripts and jars.
+A shell executes it, or the test itself where a shell would only split it into words: that saves a
+Python that starts and imports the package.  Pages that are followed step by step have their own
+test (`test_documentation`).  The lines of the others find what they name: programs that run, dumps,
+scripts and jars.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -24,6 +27,7 @@ import compiler
 import jvms
 import jvmti
 import programs
+from command_line import here
 from pages.test_documentation import STEP_BY_STEP
 
 if TYPE_CHECKING:
@@ -64,6 +68,8 @@ FOR_EVER = re.compile(
     r"jvmti (?:events|trace|logpoint|change) (?!.*--(?:duration|count|times))"
 )
 """Lines that go on until Ctrl-C."""
+ON_ITS_OWN = re.compile(r"jvmti (?:attach|debug|run|shell)\b|[][$`|&;<>(){}*?~]")
+"""Lines that need a shell, or a process of their own: what is in single quotes is not looked at."""
 LOOK = 2
 """Seconds until Ctrl-C comes, and that a line goes on which names more."""
 
@@ -187,7 +193,7 @@ def completed(line: str, pid: int) -> str:
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}"[:100])
 def test_a_command_line_does_what_it_says(
-    line: Line, prepared: Path, server: programs.JavaProgram
+    line: Line, prepared: Path, server: programs.JavaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = as_executed(completed(line.text, server.pid), server.pid)
     for made in (
@@ -206,6 +212,14 @@ def test_a_command_line_does_what_it_says(
     if line.text.startswith("jvmti heap dump"):
         for made in ("spark.hprof", "till.hprof"):
             (prepared / made).unlink(missing_ok=True)
+    is_command = text.startswith("jvmti ") and not FOR_EVER.search(text)
+    if is_command and not ON_ITS_OWN.search(re.sub(r"'[^']*'", "", text)):
+        monkeypatch.chdir(prepared)
+        run = here(*shlex.split(text, comments=True)[1:])
+        assert run.returncode == 0, f"{text}: status {run.returncode}\n{run.stderr}{run.stdout}"
+        assert "Traceback" not in run.stderr, run.stderr
+        assert server.running(), server.crash()
+        return
     environment = {
         name: value for name, value in os.environ.items() if name not in programs.VARIABLES
     }

@@ -8,7 +8,7 @@ import jvms
 from instrumentation import verification
 from jvmti.instrumentation.probes import Probe
 
-# What is put into class files is the same on each JVM, and scripts/verify_jars.py asks the verifiers of all.
+# What is put into class files is the same on each JVM; scripts/verify_jars.py asks all verifiers.
 pytestmark = pytest.mark.oldest_and_newest
 
 

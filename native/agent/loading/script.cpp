@@ -28,9 +28,11 @@ namespace {
 constexpr int kSocket = 3;
 
 // The directory of the JVM must not be where Python looks for modules, and the package that the
-// library belongs to is known where it is not installed for that Python.
+// library belongs to is known where it is not installed for that Python. The terminal's Ctrl-C is
+// for the program, from the start; the end of its JVM ends this process.
 constexpr const char* kProgram =
-    "import sys; sys.path[:] = [*filter(None, sys.path), *filter(None, sys.argv[1:2])]; "
+    "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = [*filter(None, sys.path), *filter(None, sys.argv[1:2])]; "
     "from jvmti.agents.process import main; main()";
 
 // The directory that holds the package `jvmti`, if the library is where the package has it.

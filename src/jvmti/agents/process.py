@@ -37,8 +37,6 @@ def main() -> NoReturn:
     """Serve one script; the agent library sets ``sys.argv``."""
     _, _root, descriptor, path, unload, options = sys.argv
     _close_others(int(descriptor))
-    # The terminal's Ctrl-C is for the program; the end of its JVM ends this process.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _terminate)
     log_to_stderr()
     sys.argv = [path]
