@@ -2,8 +2,8 @@
 
 #include <new>
 
-#include "graph/algorithms.h"
 #include "contents.h"
+#include "graph/algorithms.h"
 #include "graph/parallel.h"
 
 using namespace jvmti::heap;
