@@ -128,6 +128,7 @@ class Client:
         events: all events so far.
         asked: what the adapter asks of the client, for `answer`.
         process: the adapter, where it was started.
+        seen: how many of the events were returned, or passed over.
     """
 
     def __init__(self, streams: tuple[Any, Any] | None = None, *, validates: bool = True) -> None:
@@ -148,7 +149,7 @@ class Client:
         self._posted: list[int] = []
         self._responses: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self._arrived = threading.Condition()
-        self._seen = 0
+        self.seen = 0
         self._wrong: list[str] = []
         self.ended = False
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -245,16 +246,16 @@ class Client:
         until = time.monotonic() + timeout
         with self._arrived:
             while True:
-                for at in range(self._seen, len(self.events)):
+                for at in range(self.seen, len(self.events)):
                     one = self.events[at]
                     if one["event"] == name and where(one.get("body", {})):
-                        self._seen = at + 1
+                        self.seen = at + 1
                         assert not self._wrong, self._wrong
                         return one.get("body", {})
                 left = until - time.monotonic()
                 if left <= 0 or self.ended:
                     raise AssertionError(
-                        f"no event {name}; {self.events[self._seen :]} {self.errors()}"
+                        f"no event {name}; {self.events[self.seen :]} {self.errors()}"
                     )
                 self._arrived.wait(left)
 

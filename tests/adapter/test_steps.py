@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,14 @@ import pytest
 
 import compiler
 from adapter.client import SOURCE, Client, Failed, line
+from conformance.class_file import Attribute, ClassFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from adapter.conftest import Begin
+    from jvms import Jvm
+    from programs import JavaPrograms
 
 pytestmark = pytest.mark.oldest_and_newest
 
@@ -33,6 +37,66 @@ def test_steps_pass_over_the_jdk_and_end_where_it_calls_back(begin: Begin, way: 
     # A late agent's probes are where lines begin.
     client.go("stepIn", thread)
     assert client.top(thread)["line"] == line("SQUARE")
+    client.disconnect()
+
+
+@pytest.fixture
+def inlined(tmp_path: Path) -> Path:
+    """The program as if it were Kotlin, with a line of `work` inlined from the file Prices.kt.
+
+    The folder of its classes and sources.
+    """
+    both, first = line("BOTH"), line("FIRST")
+    text = (
+        "SMAP\nDebugged.kt\nKotlin\n*S Kotlin\n*F\n+ 1 Debugged.kt\nDebugged\n+ 2 Prices.kt\n"
+        f"PricesKt\n*L\n1#1,{both - 1}:1\n2#2:{both}\n{both + 1}#1,500:{both + 1}\n"
+        f"*S KotlinDebug\n*F\n+ 1 Debugged.kt\nDebugged\n*L\n{first}#1:{both}\n*E\n"
+    )
+    made = ClassFile.parse(compiler.classes("Debugged") / "Debugged.class")
+    made.replace_text("Debugged.java", "Debugged.kt")
+    made.attributes.append(Attribute("SourceDebugExtension", text.encode()))
+    place = tmp_path / "kotlin"
+    shutil.copytree(compiler.classes("Debugged"), place)
+    (place / "Debugged.class").write_bytes(made.to_bytes())
+    (place / "Debugged.kt").write_text(SOURCE.read_text())
+    (place / "Prices.kt").write_text("inline fun price(both: Int) =\n    both // INLINED\n")
+    return place
+
+
+def test_lines_of_inlined_functions_stop_and_are_stepped_over(
+    inlined: Path, way: str, client: Client, jvm: Jvm, java_program: JavaPrograms
+) -> None:
+    """A breakpoint in the function's file is where its code is; steps over its call pass it."""
+    client.initialize()
+    if way == "launched":
+        command = [str(jvm.java), *jvm.args, "-cp", str(inlined), "Debugged"]
+        client.ask("launch", command=command, sourcePaths=[str(inlined)])
+    else:
+        program = java_program.start(["-cp", str(inlined), "Debugged"])
+        program.expect("ready")
+        client.ask("attach", pid=program.pid, sourcePaths=[str(inlined)])
+    client.event("initialized")
+    prices = inlined / "Prices.kt"
+    found = client.breakpoints(1, line("INLINED", prices), path=prices)
+    if way == "late":
+        assert "nearest lines with code: 2" in found[0]["message"]
+        assert found[1]["verified"]
+    client.ask("configurationDone")
+    if way == "launched":
+        assert client.event("breakpoint")["breakpoint"]["verified"]
+    thread = client.stopped("breakpoint")
+    top = client.top(thread)
+    assert top["name"] == "Debugged.work()"
+    assert top["line"] == line("INLINED", prices)
+    assert top["source"]["path"] == str(prices)
+    client.go("next", thread)
+    assert client.top(thread)["line"] == line("TOTAL")
+    client.breakpoints(path=prices)
+    client.breakpoints(line("FIRST"), path=inlined / "Debugged.kt")
+    client.go("continue", thread)
+    assert client.top(thread)["line"] == line("FIRST")
+    client.go("next", thread)
+    assert client.top(thread)["line"] == line("TOTAL")
     client.disconnect()
 
 

@@ -120,6 +120,8 @@ def test_the_source_debug_extension_is_that_of_the_loaders_file(
         cls = vm.find_class("Extended")
         vm.jni.get_static_method_id(cls, "main", "([Ljava/lang/String;)V")  # prepares it
         assert vm.env.get_source_debug_extension(cls) == text
+        with vm.breakpoint("Extended", "main"):
+            assert vm.env.get_source_debug_extension(cls) == text  # also while it has our probes
         names = [vm.env.get_method_name(one).name for one in vm.env.get_class_methods(cls)]
         assert names == [one.name for one in made.methods]
         for other in ("Witness", "java.lang.String", "int[]"):

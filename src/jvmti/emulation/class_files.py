@@ -93,7 +93,7 @@ class ClassFileEngine:
             return None
         try:
             file = ClassFile(data)
-            known: ClassFile = klass.class_file
+            known: ClassFile = klass.class_file_before_probes
             return file if _invariants(file) == _invariants(known) else None
         except (UnmodifiableClass, MalformedClassFile):
             return None

@@ -12,10 +12,12 @@ import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jvmti.adapter.code.mapped_lines import MappedLines
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
+from jvmti.adapter.stopping.line_breakpoint import LineBreakpoint
 from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.stop_probes import exactly
 from jvmti.interface.constants import Event
@@ -49,7 +51,7 @@ class ClientBreakpoint:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self.request: StopRequest | RecordedLogpoint | None = None
+        self.request: StopRequest | LineBreakpoint | None = None
         self.message: str | None = None
         self.line: int | None = None
         self.source: dict[str, Any] | None = None
@@ -159,11 +161,13 @@ class BreakpointRequests:
             shown = self._sources.numbered(number)
             body = shown.body
             patterns = [exactly(_outermost(shown.cls)), exactly(_outermost(shown.cls)) + "$*"]
+            path = shown.source.path.rpartition("!")[2]
         elif path:
             shown, body = None, {"path": path}
             patterns = self._sources.classes_in(path)
         else:
             raise RequestFailed("setBreakpoints: the source has neither a path nor a reference")
+        mapped = self._mapped(path)
         wanted: list[tuple[Hashable, Create]] = []
         items = list(given.each("breakpoints"))
         if not items:
@@ -174,7 +178,7 @@ class BreakpointRequests:
             if shown is not None and isinstance(shown.source, Disassembly):
                 create = self._at_code(shown, line, rule)
             else:
-                create = self._at_line(body, patterns, line, rule)
+                create = self._at_line(body, patterns, mapped, line, rule)
             wanted.append(((line, rule), create))
         return self.response(self.replace(("source", number, path), wanted))
 
@@ -185,9 +189,13 @@ class BreakpointRequests:
         path = given.inner("source").text("path", "")
         first = self._session.from_client(given.number("line"))
         last = self._session.from_client(given.number("endLine", given.number("line")))
-        lines = self._lines(self._sources.classes_in(path)) if path else set()
+        lines = self._lines(self._sources.classes_in(path), self._mapped(path)) if path else set()
         found = sorted(one for one in lines if first <= one <= last)
         return {"breakpoints": [{"line": self._session.to_client(one)} for one in found]}
+
+    def _mapped(self, path: str) -> MappedLines | None:
+        """The lines of a source that classes have by way of their maps, if they may have some."""
+        return MappedLines(self._session.vm, path) if MappedLines.may_have(path) else None
 
     def _at_code(self, shown: Shown, line: int, rule: Rule) -> Create:
         """A breakpoint in a disassembly: at the first instruction from a line on."""
@@ -216,51 +224,67 @@ class BreakpointRequests:
         return create
 
     def _at_line(
-        self, body: dict[str, Any], patterns: Sequence[str], line: int, rule: Rule
+        self,
+        body: dict[str, Any],
+        patterns: Sequence[str],
+        mapped: MappedLines | None,
+        line: int,
+        rule: Rule,
     ) -> Create:
+        vm = self._session.vm
+
         def create(one: ClientBreakpoint) -> None:
             one.line, one.source = line, body
             functions = self.functions(one, rule, "breakpoint")
-            if self._record(one, patterns, line, functions):
-                return
 
-            def placed(request: Breakpoint) -> None:
+            def place(
+                classes: str | Sequence[str], number: int, placed: Callable[[object], None]
+            ) -> Breakpoint:
+                return vm.breakpoint(
+                    classes,
+                    line=number,
+                    when=functions.when,
+                    hits=functions.hits.counted,
+                    do=functions.do,
+                    placed=placed,
+                )
+
+            def changed(request: LineBreakpoint) -> None:
                 self._placed(one, request)
-                if one.request is request and self._record(one, patterns, line, functions):
-                    request.cancel()
+                if one.request is request and isinstance(request.own, Breakpoint):
+                    recorded = self._recorded(patterns, line, functions)
+                    if recorded is not None:
+                        request.record(recorded)
+                        self._note(one, request)
 
-            one.request = request = self._session.vm.breakpoint(
-                patterns,
-                line=line,
-                when=functions.when,
-                hits=functions.hits.counted,
-                do=functions.do,
-                placed=placed,
+            recorded = self._recorded(patterns, line, functions)
+            one.request = request = LineBreakpoint(
+                vm, patterns, line, recorded, place, mapped, changed
             )
             self._note(one, request)
             if not one.is_verified:
-                one.message = self._why_not(self._lines(patterns), line)
+                one.message = self._why_not(self._lines(patterns, mapped), line)
 
         return create
 
-    def _record(
-        self, one: ClientBreakpoint, patterns: Sequence[str], line: int, functions: RuleFunctions
-    ) -> bool:
-        """Let the agent record the text of a logpoint; whether it can."""
+    def _recorded(
+        self, patterns: Sequence[str], line: int, functions: RuleFunctions
+    ) -> RecordedLogpoint | None:
+        """Let the agent record the text of a logpoint, if it can."""
         vm = self._session.vm
         # Where the VM has breakpoints, other probes in a class would take them from calls that run.
         if not functions.is_logpoint or not vm.breakpoints.is_emulated(Event.BREAKPOINT):
-            return False
+            return None
         places: dict[Method, int] = {}
         for method, at, its_line in self._code(patterns):
             if its_line == line:
                 places[method] = min(places.get(method, at), at)
         rule = functions.recorded_at(vm, list(places.items()))
         if rule is None:
-            return False
+            return None
         place = f"{'|'.join(patterns)}:{line}"
         try:
-            made = self._session.logpoints.open(
+            return self._session.logpoints.open(
                 vm,
                 place,
                 rule.text,
@@ -270,17 +294,19 @@ class BreakpointRequests:
             )
         except (Error, LookupError) as error:
             log.debug("the agent does not record %s: %s", place, error)
-            return False
-        one.request = made
-        self._note(one, made)
-        return True
+            return None
 
-    def _code(self, patterns: Sequence[str]) -> Iterator[tuple[Method, int, int]]:
+    def _code(
+        self, patterns: Sequence[str], mapped: MappedLines | None = None
+    ) -> Iterator[tuple[Method, int, int]]:
         """The methods of the loaded classes of a source: where in them which lines begin."""
         vm = self._session.vm
         if vm.held:
             return
-        for cls in vm.classes("\n".join(patterns)):
+        classes = dict.fromkeys(vm.classes("\n".join(patterns)))
+        if mapped is not None:
+            classes |= dict.fromkeys(mapped.classes())
+        for cls in classes:
             try:
                 if not cls.is_array:
                     methods = list(cls.methods)
@@ -289,9 +315,13 @@ class BreakpointRequests:
             except Error as error:
                 log.debug("the lines of %s are unknown: %s", cls.name, error)
 
-    def _lines(self, patterns: Sequence[str]) -> set[int]:
+    def _lines(self, patterns: Sequence[str], mapped: MappedLines | None) -> set[int]:
         """The lines with code of the loaded classes of a source."""
-        return {line for _, _, line in self._code(patterns)}
+        if mapped is None:
+            return {line for _, _, line in self._code(patterns)}
+        code = self._code(patterns, mapped)
+        found = (mapped.line(method, line) for method, _, line in code)
+        return {one for one in found if one is not None}
 
     def _why_not(self, lines: set[int], line: int) -> str:
         if not lines:
@@ -303,7 +333,7 @@ class BreakpointRequests:
             f"with code: {numbers}"
         )
 
-    def _note(self, one: ClientBreakpoint, request: Breakpoint | RecordedLogpoint) -> bool:
+    def _note(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> bool:
         """Note where a breakpoint is now; return whether that is news."""
         was = one.is_verified
         one.is_verified = bool(request.places)
@@ -316,7 +346,7 @@ class BreakpointRequests:
             one.message = request.lost[0][2]
         return one.is_verified != was
 
-    def _placed(self, one: ClientBreakpoint, request: Breakpoint) -> None:
+    def _placed(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> None:
         """A class was loaded, or redefined: say where the breakpoint is now."""
         if self._note(one, request):
             self._session.conversation.event(

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 _LAMBDAS = ("lambda$", "$anonfun$")
 """Names of the methods that compilers make of lambdas."""
+_CALLS = "KotlinDebug"
+"""The stratum that says of inlined lines where they are called."""
+_MARK = "fake.kt"
+"""The file of lines behind an inlined call in a line, which nobody wrote."""
 _MOST_METHODS = 64
 """Methods that a call may run, to step into one of them."""
 
@@ -49,6 +53,8 @@ class _Step:
         self.is_leaving = False
         """Whether the thread runs out of a method that steps pass over."""
         self.has_entries = False
+        self.passes_inlined = False
+        """Whether it passes over what compilers have put into the method."""
         self._method = method
 
     def called_back(self) -> list[Method]:
@@ -142,6 +148,8 @@ class RunRequests:
         # A step that begins in a class of the JDK stays in it.
         skips = by == "line" and not filters.skips(method)
         step = _Step(halted.id, how, by, method, filters if skips else None)
+        is_over = how == "over" and by == "line"
+        step.passes_inlined = is_over and self._inlined(method, halted.frames(1)[0].line) is None
         before = session.halted.ended_step(halted.id)
         session.halted.end_step(halted.id)
         session.halted.stepping(halted.id, [self._steps(step, halted, how, before), *more])
@@ -200,7 +208,26 @@ class RunRequests:
                     stop, "step", step.thread, description=f"the step ends here: {error}"
                 )
                 return
+        inlined = self._inlined(stop.method, stop.line) if step.by == "line" else None
+        if inlined == _MARK or (inlined is not None and step.passes_inlined):
+            how = "into" if step.how == "into" else "over"
+            self._session.halted.next_steps(step.thread, lambda: [self._steps(step, stop, how)])
+            return
         self._stepped(step.thread, stop)
+
+    def _inlined(self, method: Method, line: int | None) -> str | None:
+        """The file that code at a line is from, where a compiler has put it there; or ``None``.
+
+        Kotlin's says it in its maps.
+        """
+        found = self._session.vm.source_path.source_map(method.declaring_class)
+        if found is None or line is None or _CALLS not in found.strata:
+            return None
+        original = found.original(line)
+        if original is None:
+            return None
+        is_so = original.file == _MARK or found.original(line, _CALLS) is not None
+        return original.file if is_so else None
 
     def _leave(self, step: _Step, stop: Stop) -> bool:
         """Run out of a method that steps pass over; false if the step has ended meanwhile."""
