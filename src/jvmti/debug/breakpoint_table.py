@@ -336,11 +336,16 @@ class BreakpointTable:
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
         # By address: the hash of a thread would take a round trip at each stop.
-        self._probed[id(thread)] = thread, HaltedFrame(lambda: frame, depth, found.signature)
+        key = id(thread)
+        around = self._probed.get(key)  # a call from its stop has brought it here
+        self._probed[key] = thread, HaltedFrame(lambda: frame, depth, found.signature)
         try:
             self._meet(owner._event, [owner], thread, found, location, about)
         finally:
-            self._probed.pop(id(thread), None)
+            if around is None:
+                self._probed.pop(key, None)
+            else:
+                self._probed[key] = around
 
     def _meet(
         self,

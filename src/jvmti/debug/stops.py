@@ -288,6 +288,8 @@ class StopRequest:
     """
 
     _emulated: int | None = None
+    _also = 0
+    """Further threads that stop, as `Within` has them."""
 
     def __init__(
         self,
@@ -342,7 +344,7 @@ class StopRequest:
             table.env._number,
             self._every if in_agent else 1,
             self._after if in_agent else 0,
-            kinds,
+            kinds | self._also,
             list(self._threads) if filters else [],
             self._callers if filters else None,
             classes,
@@ -378,7 +380,7 @@ class StopRequest:
             env._number,
             self._every if in_agent else 1,
             self._after if in_agent else 0,
-            0,
+            self._also,
             list(self._threads),
             self._callers,
             classes,

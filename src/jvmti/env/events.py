@@ -531,7 +531,7 @@ class SingleStep(JvmtiEvent):
     thread_filtered=True,
     own_work=OwnWork.IN_CALLS,
     limit=None,
-    stops=OwnWork.IN_CALLS,
+    stops=OwnWork.REPORTED,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )

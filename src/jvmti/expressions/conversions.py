@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.expressions.operators import converted
-from jvmti.expressions.values import NULL, STRING, UNKNOWN, Value
+from jvmti.expressions.values import LAMBDA, NULL, STRING, UNKNOWN, Value
 from jvmti.model.values.conversion import BOXED, BOXES
 
 if TYPE_CHECKING:
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 def to_type(running: Running, value: Value, target: str) -> Value:
     """A value that a type accepts, as a value of that type."""
+    if value.type == LAMBDA:
+        made: Value = value.data.made(target)
+        return made
     if not value.is_known:
         return Value(target, UNKNOWN)
     if len(target) == 1:
@@ -36,7 +39,7 @@ def as_argument(running: Running, value: Value, target: str) -> Any:
 
 def narrowed(running: Running, value: Value) -> Value:
     """A reference with the type that its object has at run time."""
-    if value.is_primitive or not value.is_known or value.data is None:
+    if value.is_primitive or not value.is_known or value.data is None or value.type == LAMBDA:
         return value
     cls = running.class_of(value)
     assert cls is not None
@@ -51,6 +54,8 @@ def cast(running: Running, types: Types, value: Value, target: str) -> Value | N
     """
     if value.type == "V" or target == "V":
         return None
+    if value.type == LAMBDA:
+        return to_type(running, value, target) if value.data.accepts(target) else None
     if len(target) == 1:
         return _cast_to_primitive(running, value, target)
     if value.is_primitive:

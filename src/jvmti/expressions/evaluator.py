@@ -16,6 +16,7 @@ from jvmti.expressions.running import Forbidden, Running
 from jvmti.expressions.scope import Scope
 from jvmti.expressions.types import Types
 from jvmti.expressions.values import (
+    LAMBDA,
     NOTHING,
     NULL,
     OBJECT,
@@ -25,6 +26,7 @@ from jvmti.expressions.values import (
     Value,
     is_array,
 )
+from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import signature_of
 from jvmti.model.values.conversion import BOXES
 
@@ -56,21 +58,46 @@ class Evaluator:
         pure: bool = False,
     ) -> None:
         self.expression = expression
+        self._timeout = timeout
         self.running = Running(frame, timeout, pure=pure)
         self.types = Types(self.running)
         self.methods = Methods(self.running, self.types)
         self.scope = Scope(self.running, self.types)
         self.names = Names(self)
+        self.failures: list[Exception] = []
+        """Errors in lambdas that the program has called."""
 
     # ---- entry -----------------------------------------------------------------------------
 
     def evaluate(self) -> Value:
         """The value of the whole expression."""
         root = self.expression.root
-        found = self.anything(root)
+        try:
+            found = self.anything(root)
+        except JavaException:
+            if self.failures:
+                raise self.failures[0] from None
+            raise
         if isinstance(found, TypeName):
             raise self.error(root, f"{found.cls.name} is a type, not a value")
+        if found.type == LAMBDA:
+            raise self.error(
+                root,
+                "a lambda becomes an object where an interface is wanted: as an argument, or "
+                "by a cast, (Runnable) () -> run()",
+            )
         return found
+
+    def within(self, bindings: dict[str, Value]) -> Evaluator:
+        """An evaluation of a part that may come after the frame has moved on.
+
+        Args:
+            bindings: the variables, with their values.
+        """
+        made = Evaluator(self.running.frame, self.expression, self._timeout)
+        made.scope.enter_lambda(self.scope.this, bindings)
+        made.failures = self.failures
+        return made
 
     def error(self, node: Node, reason: str) -> ExpressionError:
         """An error about a part of the expression."""
@@ -215,7 +242,8 @@ class Evaluator:
         found = self.running.unboxed(value)
         return found._replace(is_constant=value.is_constant)
 
-    def _truth_of(self, value: Value, node: Node) -> bool:
+    def truth_of(self, value: Value, node: Node) -> bool:
+        """A value as a boolean, out of its box."""
         if value.primitive is None and value.is_known:
             value = narrowed(self.running, value)
         if value.is_open and value.primitive is None:
@@ -244,7 +272,7 @@ class Evaluator:
         left_node = node.child_by_field_name("left") or node
         right_node = node.child_by_field_name("right") or node
         if symbol in operators.BITWISE_SYMBOLS and "Z" in (left.primitive, right.primitive):
-            truths = self._truth_of(left, left_node), self._truth_of(right, right_node)
+            truths = self.truth_of(left, left_node), self.truth_of(right, right_node)
             if not (left.is_known and right.is_known):
                 return Value("Z", UNKNOWN)
             constant = left.is_constant and right.is_constant
@@ -270,15 +298,15 @@ class Evaluator:
 
     def _joined(self, symbol: str, left_node: Node, right_node: Node) -> Value:
         left = self.operand(left_node)
-        truth = self._truth_of(left, left_node)
+        truth = self.truth_of(left, left_node)
         if self.running.is_dry:
-            self._truth_of(self.operand(right_node), right_node)
+            self.truth_of(self.operand(right_node), right_node)
             return Value("Z", UNKNOWN)
         if truth == (symbol == "||"):
             return Value("Z", truth)
         right = self.operand(right_node)
         return Value(
-            "Z", self._truth_of(right, right_node), False, left.is_constant and right.is_constant
+            "Z", self.truth_of(right, right_node), False, left.is_constant and right.is_constant
         )
 
     def _concatenated(self, left: Value, right: Value) -> Value:
@@ -307,8 +335,8 @@ class Evaluator:
                 narrowed(self.running, right).primitive,
             )
             if letters == ("Z", "Z"):
-                one: Any = self._truth_of(left, node)
-                other: Any = self._truth_of(right, node)
+                one: Any = self.truth_of(left, node)
+                other: Any = self.truth_of(right, node)
             elif None in letters or "Z" in letters:
                 raise self.error(node, f"{_a(left)} is not compared with {_a(right)}")
             else:
@@ -332,7 +360,7 @@ class Evaluator:
         inner = field(node, "operand")
         value = self.operand(inner)
         if symbol == "!":
-            truth = self._truth_of(value, inner)
+            truth = self.truth_of(value, inner)
             if not value.is_known:
                 return Value("Z", UNKNOWN)
             return Value("Z", not truth, False, value.is_constant)
@@ -352,19 +380,19 @@ class Evaluator:
     def _ternary(self, node: Node) -> Value:
         condition_node = field(node, "condition")
         condition = self.operand(condition_node)
-        truth = self._truth_of(condition, condition_node)
+        truth = self.truth_of(condition, condition_node)
         names = ("consequence", "alternative")
         if self.running.is_dry:
             one, other = (self.operand(field(node, name)) for name in names)
-            return Value(self._of_both(one, other), UNKNOWN, is_open=one.is_open or other.is_open)
+            return Value(self.of_both(one, other), UNKNOWN, is_open=one.is_open or other.is_open)
         taken = self.operand(field(node, names[not truth]))
         other = self.type_of(field(node, names[truth]))
         if other.is_open or taken.is_open:
             return taken
-        found = to_type(self.running, taken, self._of_both(taken, other))
+        found = to_type(self.running, taken, self.of_both(taken, other))
         return found
 
-    def _of_both(self, one: Value, other: Value) -> str:
+    def of_both(self, one: Value, other: Value) -> str:
         """The type of a conditional expression."""
         if one.type == other.type:
             return one.type
@@ -425,6 +453,21 @@ class Evaluator:
             data = value.data if holds is True else UNKNOWN
             self.scope.bindings[self.source(name)] = Value(target, data)
         return Value("Z", holds)
+
+    # ---- lambdas and switches --------------------------------------------------------------
+
+    def _function(self, node: Node) -> Value:
+        from jvmti.expressions.functions import Lambda, MethodReference
+
+        if self.running.pure:
+            raise Forbidden
+        kind = Lambda if node.type == "lambda_expression" else MethodReference
+        return Value(LAMBDA, kind(self, node))
+
+    def _switch(self, node: Node) -> Value:
+        from jvmti.expressions.switches import switched
+
+        return switched(self, node)
 
     # ---- assignments -----------------------------------------------------------------------
 
@@ -621,13 +664,11 @@ _HANDLERS: dict[str, _Handler] = {
     "update_expression": Evaluator._update,
     "object_creation_expression": Evaluator._new,
     "array_creation_expression": Evaluator._new_array,
+    "lambda_expression": Evaluator._function,
+    "method_reference": Evaluator._function,
+    "switch_expression": Evaluator._switch,
 }
 _REFUSED = {
-    "lambda_expression": "a lambda needs a class of its own in the program; pass an object that "
-    "implements the interface",
-    "method_reference": "a method reference needs a class of its own in the program; pass an "
-    "object that implements the interface",
-    "switch_expression": "switch is not evaluated; `? :` decides too",
     "super": "`super` stands before a member: super.name()",
 }
 

@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti.expressions.conversions import as_argument, narrowed
 from jvmti.expressions.running import Running, found_value
 from jvmti.expressions.types import Types
-from jvmti.expressions.values import NULL, OBJECT, UNKNOWN, VOID, Value, is_array, is_variable
+from jvmti.expressions.values import (
+    LAMBDA,
+    NULL,
+    OBJECT,
+    UNKNOWN,
+    VOID,
+    Value,
+    is_array,
+    is_variable,
+)
 from jvmti.interface.errors import ClassNotPrepared
 from jvmti.model.values.conversion import DTYPES, PRIMITIVE_NAMES
 from jvmti.model.values.overloads import Overload, overloads_of
@@ -136,9 +145,22 @@ class Methods:
             return best[0]
         if any(value.is_open and not value.is_known for value in arguments):
             return found[0]
+        if any(value.type == LAMBDA for value in arguments):
+            with_result = [one for one in found if self._takes_results(one, arguments)]
+            if len(with_result) == 1:
+                return with_result[0]
         given = ", ".join(value.type_name for value in arguments)
         there = ", ".join(str(one.overload) for one in found[:6])
         raise NoSuchCall(f"the call with ({given}) is ambiguous: {there}; a cast decides")
+
+    @staticmethod
+    def _takes_results(one: Applicable, arguments: Sequence[Value]) -> bool:
+        """Whether all lambdas are taken for functions with a result."""
+        return all(
+            value.data.has_result(wanted)
+            for wanted, value in zip(one.types, arguments, strict=True)
+            if value.type == LAMBDA
+        )
 
     def _is_at_least(self, one: Applicable, other: Applicable) -> bool:
         its, others = one.types, other.types

@@ -65,6 +65,8 @@ class Names:
         Raises:
             ExpressionError: it means something else.
         """
+        if node.type == "identifier" and self._evaluator.source(node) in self._scope.bindings:
+            raise self._error(node, "variables of lambdas and patterns are not assigned to")
         found = self._place_or_value(node)
         if isinstance(found, (Value, TypeName)):
             raise self._error(node, "this is no variable, field or element of an array")
@@ -137,7 +139,7 @@ class Names:
 
     def _near(self, name: str) -> str:
         """Similar names for an error about an unknown one."""
-        variables = self._running.locals.variables
+        variables = self._scope.variables()
         unnamed = [f"slot{one.slot} ({one.type})" for one in variables if one.name is None]
         if unnamed:
             return (
@@ -260,9 +262,10 @@ class Names:
         if owner.is_primitive:
             raise self._error(name_node, f"a value of type {owner.type_name} has no methods")
         arguments = self._arguments(field(node, "arguments"))
-        return self._call_on(owner, name, arguments)
+        return self.call_on(owner, name, arguments)
 
-    def _call_on(self, owner: Value, name: str, arguments: list[Value]) -> Value:
+    def call_on(self, owner: Value, name: str, arguments: list[Value]) -> Value:
+        """Call a method of an object by its name."""
         running = self._running
         if not owner.is_known and owner.is_open:
             return _TYPE_VARIABLE

@@ -65,6 +65,11 @@ class Running:
 
     # ---- time and permission ---------------------------------------------------------------
 
+    def restart(self) -> None:
+        """Another evaluation begins, which has the whole time again."""
+        if self._timeout is not None:
+            self._until = time.monotonic() + self._timeout
+
     @property
     def jni(self) -> JNI:
         """JNI with the time that is left.

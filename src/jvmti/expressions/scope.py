@@ -16,6 +16,7 @@ from jvmti.model.values.overloads import overloads_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jvmti.debug.variables import Variable
     from jvmti.expressions.places import Place
     from jvmti.expressions.running import Running
     from jvmti.expressions.types import Types
@@ -49,7 +50,18 @@ class Scope:
         self._this: Value | None = None
         self._imports: Imports | None = None
         self.bindings: dict[str, Value] = {}
-        """Variables that patterns of ``instanceof`` have introduced."""
+        """Variables that patterns of ``instanceof`` have introduced, and those of lambdas."""
+        self._is_lambda = False
+
+    def enter_lambda(self, this: Value | None, bindings: dict[str, Value]) -> None:
+        """Use only variables with values from before: the frame may have moved on."""
+        self._this = this
+        self.bindings = bindings
+        self._is_lambda = True
+
+    def variables(self) -> list[Variable]:
+        """The variables of the frame that can be read."""
+        return [] if self._is_lambda else self._running.locals.variables
 
     @property
     def is_static(self) -> bool:
@@ -87,7 +99,7 @@ class Scope:
         return None
 
     def _local(self, name: str) -> LocalPlace | None:
-        for variable in self._running.locals.variables:
+        for variable in self.variables():
             named = variable.name if variable.name is not None else f"slot{variable.slot}"
             if named == name and name != "this":
                 return LocalPlace(self._running, variable)

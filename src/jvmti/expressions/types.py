@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.operators import fits
 from jvmti.expressions.running import Running
-from jvmti.expressions.values import NULL, OBJECT, STRING, Value, is_array
+from jvmti.expressions.values import LAMBDA, NULL, OBJECT, STRING, Value, is_array
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import java_name, signature_of
@@ -152,6 +152,8 @@ class Types:
         kind = value.type
         if kind == "V":
             return False
+        if kind == LAMBDA:
+            return bool(value.data.accepts(target))
         if value.is_open and not value.is_known:
             return True
         if value.is_primitive == (len(target) == 1):

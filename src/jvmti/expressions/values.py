@@ -13,6 +13,9 @@ from jvmti.model.values.conversion import BOXED, OBJECT, STRING
 NULL = "null"
 """The type of ``null``."""
 
+LAMBDA = "lambda"
+"""The type of a lambda or a method reference, whose interface its context decides."""
+
 UNKNOWN: Any = object()
 """Stands for the value where only types are asked for."""
 
@@ -70,6 +73,8 @@ class Value(NamedTuple):
 
 def name_of_type(signature: str) -> str:
     """The name of a type, as Java writes it."""
+    if signature == LAMBDA:
+        return "a lambda"
     return "null" if signature == NULL else java_name(signature)
 
 
@@ -87,6 +92,7 @@ VOID = Value("V", None)
 NOTHING = Value(NULL, None)
 
 __all__ = [
+    "LAMBDA",
     "NOTHING",
     "NULL",
     "OBJECT",

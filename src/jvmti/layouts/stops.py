@@ -52,4 +52,12 @@ class Caught(enum.IntFlag):
     UNCAUGHT = 2
 
 
-__all__ = ["CLASS", "EXCEPTION", "FIELD", "HEAD", "PLACE", "PROBE", "Caught", "Step"]
+@shared("jint")
+class Within(enum.IntFlag):
+    """Further threads that a breakpoint stops."""
+
+    HANDLERS = 1
+    """A thread that calls the place for a handler, or from its stop."""
+
+
+__all__ = ["CLASS", "EXCEPTION", "FIELD", "HEAD", "PLACE", "PROBE", "Caught", "Step", "Within"]

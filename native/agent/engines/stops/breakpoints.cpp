@@ -12,7 +12,8 @@ void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
                      jmethodID method, jlocation location) {
   Session& session = scope.session();
   StopHit hits[StopRequests::kMost];
-  StopRequest* step = step_of(session, jni, thread, hits);
+  bool ours = in_handler(session);
+  StopRequest* step = ours ? nullptr : step_of(session, jni, thread, hits);
   bool due = false;
   if (step != nullptr) {
     Locked locked(step->mutex);
@@ -20,6 +21,8 @@ void stop_Breakpoint(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
     step->stepping.due = false;
   }
   size_t count = session.stop_requests.at_place(kBreakpointEvent, method, location, hits);
+  if (ours)
+    count = only(jni, hits, count, [](const StopHit& one) { return stops_in_handlers(one); });
   report(scope, env, jni, kBreakpointEvent, hits, count, due ? step : nullptr, thread, method,
          location, nothing_else);
   if (step != nullptr) StopRequests::leave(jni, step);

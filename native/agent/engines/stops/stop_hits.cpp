@@ -49,6 +49,11 @@ bool is_wanted_thread(JNIEnv* jni, const StopRequest* request, jthread thread) {
 
 }  // namespace
 
+bool in_handler(const Session& session) {
+  const Serving* serving = Serving::of(&session);
+  return serving != nullptr && serving->handler;
+}
+
 bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread) {
   StopRequest* request = hit.request;
   if (request->removed || !is_wanted_thread(jni, request, thread)) return false;

@@ -33,6 +33,15 @@ void report(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, int event, const Stop
   it.ask();
 }
 
+// Whether the current thread runs what a handler of the session has called.
+bool in_handler(const Session& session);
+
+// Whether a breakpoint stops such a thread, too.
+inline bool stops_in_handlers(const StopHit& hit) {
+  constexpr jint kHandlers = static_cast<jint>(layouts::Within::kHandlers);
+  return (hit.request->kinds & kHandlers) != 0;
+}
+
 inline void nothing_else(Delivery&) {}
 
 // Keeps the hits that fit, and leaves the others.

@@ -46,7 +46,7 @@ struct StopRequest {
   uint32_t locals = 0;      // the environment that local variables are read in
   jint every = 1;           // which hits are reported: every n-th …
   jlong after = 0;          // … after the first few
-  jint kinds = 0;           // of exceptions
+  jint kinds = 0;           // of exceptions; of a breakpoint, what else it stops
   Vector<jobject> threads;  // the only ones, as global references; none stands for all
   Array<char> callers;      // patterns for the caller's class and name, one a line; null for all
   Array<char> classes;      // patterns for the class prepared, redefined or thrown

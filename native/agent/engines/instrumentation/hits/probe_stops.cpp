@@ -165,10 +165,14 @@ void ProbeSet::halt(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t 
     Environment* environment = session.environments.enter(set->environment_);
     if (environment == nullptr) return;
     hit.request = session.stop_requests.enter(set->stop_);
-    if (hit.request != nullptr) {
+    bool is_own = hit.request != nullptr && in_handler(session) &&
+                  !(hit.request->event == kBreakpointEvent && stops_in_handlers(hit));
+    if (is_own) {
+      StopRequests::leave(jni, hit.request);
+    } else if (hit.request != nullptr) {
       env = environment->env;
       scope.emplace(env, jni, hit.request->event,
-                    std::initializer_list<EventScope::Wish>{{Tap::kStops, OwnWork::kInCalls}});
+                    std::initializer_list<EventScope::Wish>{{Tap::kStops, OwnWork::kReported}});
       if (!*scope) StopRequests::leave(jni, hit.request);
     }
     session.environments.leave(jni, environment);
