@@ -1,4 +1,4 @@
-"""Debugs programs that nobody here wrote, as an editor does, while they work.
+"""Debugs programs that others wrote, as an editor does, while they work.
 
 python tests/adapter/real_programs.py --jvms 17,21,25 --only kotlin,scala,tomcat,ecj,spark,crowd
 
