@@ -37,6 +37,18 @@ def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
 
 
 @pytest.mark.slow
+@pytest.mark.on("17")
+def test_threads_stop_in_code_without_frames(jvm: jvms.Jvm) -> None:
+    """Its tables of variables name some that not every way to the place has assigned."""
+    jars = verify_jars.fetched(
+        ["avalon-framework:avalon-framework:4.1.3"], jvms.ROOT / "build" / "jars"
+    )
+    found = verification.run(jvm, jars, verification.STOPPING)
+    assert found.failed == {}
+    assert found.classes >= 60
+
+
+@pytest.mark.slow
 @pytest.mark.on("21")
 @pytest.mark.timeout(400)
 def test_large_methods_without_frames_need_no_class_that_is_not_there(jvm: jvms.Jvm) -> None:
