@@ -65,7 +65,7 @@ def build_libraries(machine: str, libc: Libc) -> None:
         + ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
         + [f"-DPython_EXECUTABLE={sys.executable}", f"-DJVMTI_VARIANT={variant}"]
         # A quarter of the time; `make install` compiles each file with what it includes itself.
-        + ["-DJVMTI_TOGETHER=ON"]
+        + ["-DJVMTI_PRECOMPILE=ON"]
         # Debugging information goes, the names of functions stay for crash reports.
         + ["-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--strip-debug"]
     )

@@ -36,7 +36,7 @@ _COMMON = (
 def build(name: str, *options: str) -> Path:
     """Build the agent with these options of CMake; what is there already is only completed."""
     place = jvms.ROOT / "build" / name
-    _build(place, place / ".lock", "jvmti_agent", ["-DJVMTI_TOGETHER=ON", *options])
+    _build(place, place / ".lock", "jvmti_agent", ["-DJVMTI_PRECOMPILE=ON", *options])
     return place / "agent" / "libjvmti.so"
 
 

@@ -83,7 +83,7 @@ def test_a_spare_slot_is_declared_in_one_file_and_built(tmp_path: Path) -> None:
     configure = [tools / "cmake", "-G", "Ninja", "-S", tmp_path / "native", "-B", build]
     configure += [f"-DCMAKE_MAKE_PROGRAM={tools / 'ninja'}", f"-DJVMTI_JDK_INCLUDE={headers}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=None"]
-    configure += ["-DJVMTI_TOGETHER=ON"]
+    configure += ["-DJVMTI_PRECOMPILE=ON"]
     for command in (configure, [tools / "cmake", "--build", build, "--target", "jvmti_agent"]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

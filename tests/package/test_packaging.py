@@ -70,7 +70,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # The build directory stays, so that only the first run compiles.
     settings = [f"--config-settings=build-dir={jvms.ROOT / 'build' / 'wheel'}"]
     settings += ["--config-settings=cmake.build-type=None"]  # nobody runs it
-    settings += ["--config-settings=cmake.define.JVMTI_TOGETHER=ON"]
+    settings += ["--config-settings=cmake.define.JVMTI_PRECOMPILE=ON"]
     target = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-build-isolation", *settings, "--wheel-dir", str(target)]

@@ -45,10 +45,14 @@ def build(folder: Path) -> Path:
         *sorted((native / "classfile").rglob("*.cpp")),
         TESTS / "native" / "fuzz_classes.cpp",
     ]
-    # As one source, because most of the time goes into reading the same headers.
-    together = folder / "together.cpp"
-    together.write_text("".join(f'#include "{source}"\n' for source in sources))
-    command = [*COMPILE.split(), f"-I{native}", f"-I{folder}", together, "-o", program]
+    folders = [native, folder]
+    command = [
+        *COMPILE.split(),
+        *(f"-I{one}" for one in folders),
+        *map(str, sources),
+        "-o",
+        program,
+    ]
     subprocess.run(command, check=True, timeout=300)
     return program
 
