@@ -129,8 +129,6 @@ def test_a_value_of_another_type_is_refused_and_nothing_changes(
             stop.frame.return_("four")
         with pytest.raises(OverflowError):
             stop.locals["n"] = 1 << 40
-        with pytest.raises(NotAvailable, match=r"return_\(\) can let it return"):
-            stop.frame.pop()
     assert changed.read_line(SOON).partition("|")[0] == "4"
 
 
