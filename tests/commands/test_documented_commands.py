@@ -251,6 +251,9 @@ def test_a_command_line_does_what_it_says(
         if started.poll() is None:
             os.killpg(started.pid, signal.SIGKILL)
             started.wait()
+        for pipe in (started.stdout, started.stderr):
+            if pipe:
+                pipe.close()  # left open, they fail a later test
     output = f"{text}: status {started.returncode}\n{err}{out}"
     assert "Traceback" not in err, output
     assert started.returncode in ((0, 130, -signal.SIGINT) if ended else (0,)), output
