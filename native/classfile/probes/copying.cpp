@@ -206,18 +206,23 @@ bool Method::unwind() {
       }
     }
   }
-  if (!kept_types_.empty()) {
-    for (; slot < kept_from_; ++slot) {
-      if (!keep(inserted_types_, Type())) return false;
-    }
-    for (const Type& type : kept_types_) {
-      if (!keep(inserted_types_, type)) return false;
-    }
-  }
+  if (!append_kept(inserted_types_, slot)) return false;
   frame.locals = inserted_types_.size() - frame.first;
   if (throwable_ == 0) throwable_ = pool_.add_class("java/lang/Throwable");
   return keep(inserted_types_, Type::object("java/lang/Throwable", throwable_)) &&
          keep(inserted_, frame);
+}
+
+// The slots that are ours, behind the method's own that end before this slot.
+bool Method::append_kept(Vector<Type>& locals, uint32_t slot) {
+  if (kept_types_.empty()) return true;
+  for (; slot < kept_from_; ++slot) {
+    if (!keep(locals, Type())) return false;
+  }
+  for (const Type& type : kept_types_) {
+    if (!keep(locals, type)) return false;
+  }
+  return true;
 }
 
 // Remembers a frame for here, as the tracker has it.
@@ -225,17 +230,10 @@ bool Method::insert_frame(uint32_t place) {
   if (!tracks_ || !tracker_.is_known()) return false;
   Inserted frame{place, inserted_types_.size(), 0, 0};
   if (!tracker_.append_locals(&inserted_types_)) return !(out_->failed = true);
-  if (!kept_types_.empty()) {
-    uint32_t slot = 0;
-    for (size_t i = frame.first; i < inserted_types_.size(); ++i)
-      slot += inserted_types_[i].is_wide() ? 2 : 1;
-    for (; slot < kept_from_; ++slot) {
-      if (!keep(inserted_types_, Type())) return false;
-    }
-    for (const Type& type : kept_types_) {
-      if (!keep(inserted_types_, type)) return false;
-    }
-  }
+  uint32_t slot = 0;
+  for (size_t i = frame.first; i < inserted_types_.size(); ++i)
+    slot += inserted_types_[i].is_wide() ? 2 : 1;
+  if (!append_kept(inserted_types_, slot)) return false;
   frame.locals = inserted_types_.size() - frame.first;
   size_t before = inserted_types_.size();
   if (!tracker_.append_stack(&inserted_types_)) return !(out_->failed = true);

@@ -180,6 +180,7 @@ class Method {
   void far_jump(int64_t to, uint32_t from);
   void switch_table(uint32_t at, uint8_t op);
   bool is_wide(uint32_t at) const { return !wide_.empty() && wide_[at] != 0; }
+  bool append_kept(Vector<Type>& locals, uint32_t slot);
   bool insert_frame(uint32_t place);
   bool unwind();
   Woven patch();

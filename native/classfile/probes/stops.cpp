@@ -371,14 +371,7 @@ bool Method::restart() {
       if (!keep(inserted_types_, is_there ? first_.locals[i] : Type())) return false;
     }
   }
-  if (!kept_types_.empty()) {
-    for (; slot < kept_from_; ++slot) {
-      if (!keep(inserted_types_, Type())) return false;
-    }
-    for (const Type& type : kept_types_) {
-      if (!keep(inserted_types_, type)) return false;
-    }
-  }
+  if (!append_kept(inserted_types_, slot)) return false;
   frame.locals = inserted_types_.size() - frame.first;
   return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
 }

@@ -85,14 +85,7 @@ bool Method::write_frames() {
       if (!keep(locals, one)) return false;
       slot += one.is_wide() ? 2 : 1;
     }
-    if (!kept_types_.empty()) {
-      for (; slot < kept_from_; ++slot) {
-        if (!keep(locals, Type())) return false;
-      }
-      for (const Type& one : kept_types_) {
-        if (!keep(locals, one)) return false;
-      }
-    }
+    if (!append_kept(locals, slot)) return false;
     frames_.full(at, locals.begin(), locals.size(), declared_.stack.begin(),
                  declared_.stack.size());
   }

@@ -112,19 +112,31 @@ class ThreadRequests:
         all_stopped = session.halted.whole.stop(session.vm)
         halted = session.halted.find(number)
         if halted is None:
-            try:
-                paused = PausedThread(self.find(number), number)
-            except ThreadNotAlive:
-                raise RequestFailed(f"thread {number} has ended") from None
-            if not session.halted.add(paused):
-                paused.resume()
-            halted = session.halted.find(number) or paused
+            halted = self._suspend(number)
         reason = halted.reason
         session.conversation.afterwards(
             lambda: session.conversation.event(
                 "stopped", reason=reason, threadId=number, allThreadsStopped=all_stopped
             )
         )
+
+    def _suspend(self, number: int) -> HaltedThread:
+        """Suspend a thread, or take the stop that it has come to meanwhile.
+
+        Raises:
+            RequestFailed: it has ended, or that stop is over.
+        """
+        threads = self._session.halted
+        try:
+            paused = PausedThread(self.find(number), number)
+        except ThreadNotAlive:
+            raise RequestFailed(f"thread {number} has ended") from None
+        if not threads.add(paused):
+            paused.resume()
+        halted = threads.find(number)
+        if halted is None:
+            raise RequestFailed(f"thread {number} has stopped meanwhile and runs again; try again")
+        return halted
 
     def _suspended_with_others(self, number: int) -> HaltedThread:
         """A thread that is suspended because another has stopped.
@@ -136,15 +148,7 @@ class ThreadRequests:
         if session.vm.closed:
             raise RequestFailed("the program has ended")
         if session.halted.whole.holds(number):
-            try:
-                paused = PausedThread(self.find(number), number)
-            except ThreadNotAlive:
-                raise RequestFailed(f"thread {number} has ended") from None
-            if not session.halted.add(paused):
-                paused.resume()
-            halted = session.halted.find(number)
-            if halted is not None:
-                return halted
+            return self._suspend(number)
         raise RequestFailed(f"thread {number} runs, or has ended; pause it to look into it")
 
 
