@@ -200,7 +200,7 @@ class Client:
         with self._writing:
             self._seq += 1
             message = {"seq": self._seq, **message}
-            if is_valid:
+            if is_valid and self._validates:
                 validate(message)
             self.write(json.dumps(message).encode())
             return self._seq

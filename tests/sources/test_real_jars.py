@@ -14,7 +14,7 @@ import jvms
 import jvmti
 from jvmti.classfile import ClassFile
 from jvmti.sources import Disassembly, SourceFinder, SourceMap, SourceNotFound
-from jvmti.sources.disassembly import disassembled
+from jvmti.sources.disassembly import disassembled, line_in_disassembly
 from jvmti.sources.repositories import Repositories
 from jvmti.text import modified_utf8
 
@@ -129,6 +129,8 @@ def test_a_disassembly_has_each_instruction_and_each_line_of_the_source() -> Non
             for instruction in method.code.instructions:
                 number = found.number_of(method.name, method.descriptor, instruction.location)
                 assert number is not None
+                at = method.name, method.descriptor, instruction.location
+                assert line_in_disassembly(file, *at) == number
                 assert found.line(number).split(":")[0].strip() == str(instruction.location)
                 first = found.first_code(number)
                 assert first is not None
@@ -138,3 +140,4 @@ def test_a_disassembly_has_each_instruction_and_each_line_of_the_source() -> Non
                 assert number is not None
                 assert found.line(number - 1) == f"       // line {line}"
             assert found.number_of(method.name, "(none)", 0) is None
+            assert line_in_disassembly(file, method.name, "(none)", 0) is None

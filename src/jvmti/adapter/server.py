@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import threading
 from io import RawIOBase
 from typing import BinaryIO
 
@@ -14,6 +12,7 @@ from jvmti.adapter.code.saved_sources import SavedSources
 from jvmti.adapter.code.source_places import SourcePlaces
 from jvmti.adapter.debug_session import DebugSession
 from jvmti.adapter.launching import LaunchRequests
+from jvmti.adapter.preloading import preload
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.framing import Framing
 from jvmti.adapter.protocol.requests import answers_of
@@ -29,22 +28,6 @@ from jvmti.adapter.stopping.exceptions import ExceptionRequests
 from jvmti.adapter.stopping.leaving_frames import LeavingRequests
 from jvmti.adapter.stopping.stepping import RunRequests
 
-_SOON = (
-    "jvmti.model.vm",
-    "jvmti.target.attach",
-    "jvmti.model.threads.locals",
-    "jvmti.model.threads.probed_locals",
-    "jvmti.sources.strata",
-    "jvmti.sources.disassembly",
-)
-"""Modules that the first stop of a session needs; an import takes longer than all else of it."""
-
-
-def _preload() -> None:
-    """Import while the client still thinks of what it wants."""
-    for name in _SOON:
-        importlib.import_module(name)
-
 
 def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None = None) -> None:
     """Debug a program for a client, until the client goes.
@@ -56,7 +39,7 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
         writer: where responses and events go to.
         token: what ``launch`` and ``attach`` must have as their ``token``.
     """
-    threading.Thread(target=_preload, name="jvmti imports", daemon=True).start()
+    preload()
     conversation = Conversation(Framing(reader, writer))
     session = DebugSession(conversation)
     evaluation = Evaluation(session)

@@ -90,6 +90,39 @@ def instructions(code: bytes) -> Iterator[Instruction]:
         yield _instruction(reader)
 
 
+_SIZES = {
+    "": 1, "b": 2, "s": 3, "c": 2, "C": 3, "l": 2, "i": 3, "j": 3, "J": 5, "n": 5, "m": 4, "a": 2,
+}  # fmt: skip
+"""The bytes of an instruction by the letter of what it takes, where they are always as many."""
+_SIZE = [_SIZES.get(takes, 0) for _, takes in OPCODES]
+
+
+def starts(code: bytes) -> Iterator[tuple[int, int | None]]:
+    """Where instructions begin, and of switches the number of cases; quicker than `instructions`.
+
+    Args:
+        code: the bytecodes of the whole method.
+
+    Raises:
+        MalformedClassFile: one is unknown, or the last one is truncated.
+    """
+    at, end, sizes = 0, len(code), _SIZE
+    while at < end:
+        opcode = code[at]
+        size = sizes[opcode] if opcode < len(sizes) else 0
+        if size:
+            yield at, None
+            at += size
+            continue
+        reader = Reader(code)
+        reader.at = at
+        one = _instruction(reader)
+        yield at, None if one.cases is None else len(one.cases)
+        at += one.size
+    if at > end:
+        raise MalformedClassFile(f"the code ends within an instruction, at {end}")
+
+
 def _instruction(reader: Reader) -> Instruction:
     at = reader.at
     opcode = reader.u1()
@@ -146,4 +179,4 @@ def _cases(reader: Reader, at: int, name: str) -> dict[int, int]:
     return {reader.s4(): at + reader.s4() for _ in range(reader.s4())}
 
 
-__all__ = ["ARRAY_TYPES", "OPCODES", "Instruction", "instructions"]
+__all__ = ["ARRAY_TYPES", "OPCODES", "Instruction", "instructions", "starts"]

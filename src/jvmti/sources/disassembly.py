@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from jvmti.classfile.disassembly import Row, class_declaration, field_lines, method_rows
+from jvmti.classfile.opcodes import starts
 from jvmti.classfile.structure import ClassFile
 from jvmti.interface.frozen import frozen
 from jvmti.sources.source import Source
@@ -88,6 +89,44 @@ def disassembled(file: ClassFile) -> Disassembly:
     return as_disassembly(name, rows)
 
 
+def line_in_disassembly(file: ClassFile, method: str, descriptor: str, location: int) -> int | None:
+    """The answer of `Disassembly.number_of`, without the text, which takes long.
+
+    Args:
+        file: the class file.
+        method: the name of the method.
+        descriptor: its descriptor.
+        location: the bytecode index; within an instruction counts, too.
+
+    Raises:
+        MalformedClassFile: the class file is cut, or breaks the format.
+    """
+    number = len(list(_head(file))) + 1 + len(file.fields)
+    for one in file.methods:
+        number += 2
+        code = one.code
+        is_it = (one.name, one.descriptor) == (method, descriptor)
+        if code is None:
+            if is_it:
+                return None
+            continue
+        number += 1
+        found = None
+        begins = {start for start, _ in code.lines}
+        for start, cases in starts(code.bytecodes):
+            if is_it and start > location:
+                break
+            number += 2 if start in begins else 1
+            found = number
+            if cases is not None:
+                number += cases + 2
+        if is_it:
+            return found
+        if code.exception_table:
+            number += 2 + len(code.exception_table)
+    return None
+
+
 def _head(file: ClassFile) -> Iterator[str]:
     yield f"disassembled: no source of {file.name.replace('/', '.')} was found"
     if file.source_file:
@@ -131,4 +170,11 @@ def as_disassembly(name: str, rows: Iterable[tuple[str, CodeLine | None]]) -> Di
     return Disassembly(f"{name} (disassembled)", 1, lines, None, None, tuple(code))
 
 
-__all__ = ["CodeLine", "Disassembly", "as_disassembly", "disassembled", "with_lines"]
+__all__ = [
+    "CodeLine",
+    "Disassembly",
+    "as_disassembly",
+    "disassembled",
+    "line_in_disassembly",
+    "with_lines",
+]

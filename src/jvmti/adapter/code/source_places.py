@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.interface.errors import Error
-from jvmti.sources.disassembly import Disassembly
-from jvmti.sources.source import Source
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
+    from jvmti.sources.disassembly import Disassembly
+    from jvmti.sources.source import Source
+
+log = logging.getLogger("jvmti")
 
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)", re.MULTILINE)
 _TYPE = re.compile(r"\b(?:class|interface|enum|record|object|trait)\s+(\w+)")
@@ -25,15 +28,30 @@ _JVM_NAME = re.compile(r"@file\s*:\s*JvmName\(\s*\"(\w+)\"\s*\)")
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
-class Shown(NamedTuple):
-    """A source that the client knows."""
+class Shown:
+    """A source that the client knows.
 
-    body: dict[str, Any]
-    """Its description, as the protocol has it."""
-    source: Source
-    """Its text."""
-    cls: Class
-    """A class in it."""
+    Attributes:
+        body: its description, as the protocol has it.
+        cls: a class in it.
+        is_disassembly: whether the disassembly stands in for it.
+    """
+
+    def __init__(self, body: dict[str, Any], cls: Class, source: Source | None) -> None:
+        self.body = body
+        self.cls = cls
+        self.is_disassembly = source is None
+        self._source = source
+
+    @property
+    def source(self) -> Source:
+        """Its text; a disassembly is made when it is asked for, because that takes long."""
+        return self._source or self.disassembly
+
+    @property
+    def disassembly(self) -> Disassembly:
+        """The disassembly of its class."""
+        return self.cls._vm.source_path.disassembly(self.cls)
 
 
 class SourcePlaces:
@@ -80,50 +98,59 @@ class SourcePlaces:
         key = method.class_name.rpartition(".")[0], file
         if key in self._paths:
             return {"name": printable(file), "path": self._paths[key]}, line
-        shown = self._find(key, method, frame)
+        shown = self._find(key, file, method, frame)
         if shown is None:
             return None, None
-        if isinstance(shown.source, Disassembly):
-            line = shown.source.number_of(method.name, method.signature, max(place, 0))
+        if shown.is_disassembly:
+            try:
+                line = self._session.vm.source_path.line_in_disassembly(method, max(place, 0))
+            except (Error, LookupError, ValueError):
+                return None, None
         return shown.body, line
 
-    def _find(self, key: tuple[str, str], method: Method, frame: Frame) -> Shown | None:
+    def _find(self, key: tuple[str, str], file: str, method: Method, frame: Frame) -> Shown | None:
         with self._lock:
             if key in self._known:
                 found = self._known[key]
                 is_other = (
                     found is not None
-                    and isinstance(found.source, Disassembly)
+                    and found.is_disassembly
                     and found.cls != method.declaring_class
                 )
                 if not is_other:
                     return found
                 key = method.class_name, ""
-                if key in self._known:
-                    return self._known[key]
+            elif frame.line is None:
+                key = method.class_name, ""  # other methods of the file may have lines
+            if key in self._known:
+                return self._known[key]
+        source: Source | None = None
+        path = self._session.vm.source_path
         try:
-            source = self._session.vm.source_path.at(frame)
-        except (Error, LookupError, OSError):
-            shown = None
-        else:
-            shown = self._described(key[1], source, method)
+            source = path.file_of(method, frame.line)
+        except LookupError as error:
+            log.debug("%s", error)
+        except (Error, OSError) as error:
+            log.debug("the source of %s is unknown: %s", method, error)
+        shown = self._described(file, source, method)
         with self._lock:
             self._known[key] = shown
         return shown
 
-    def _described(self, file: str, source: Source, method: Method) -> Shown:
-        if source.file is not None:
+    def _described(self, file: str, source: Source | None, method: Method) -> Shown:
+        if source is not None and source.file is not None:
             path = str(source.file)
-            return Shown({"name": printable(file), "path": path}, source, method.declaring_class)
-        body: dict[str, Any] = {"name": printable(source.path.rpartition("/")[2])}
-        if isinstance(source, Disassembly):
-            body |= {"origin": "disassembly", "presentationHint": "deemphasize"}
+            return Shown({"name": printable(file), "path": path}, method.declaring_class, source)
+        body: dict[str, Any] = {}
+        if source is None:
             body["name"] = printable(f"{method.class_name.rpartition('.')[2]}.class")
+            body |= {"origin": "disassembly", "presentationHint": "deemphasize"}
         else:
+            body["name"] = printable(source.path.rpartition("/")[2])
             body |= {"path": source.path, "origin": source.path.partition("!")[0]}
         with self._lock:
             body["sourceReference"] = len(self._numbered) + 1
-            shown = Shown(body, source, method.declaring_class)
+            shown = Shown(body, method.declaring_class, source)
             self._numbered.append(shown)
         return shown
 
@@ -157,7 +184,7 @@ class SourcePlaces:
         with self._lock:
             found = list(self._paths.values())
             for one in self._known.values():
-                if one is not None and one.source.file is not None:
+                if one is not None and not one.is_disassembly and one.source.file is not None:
                     found.append(str(one.source.file))
         return list(dict.fromkeys(found))
 

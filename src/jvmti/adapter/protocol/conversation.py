@@ -6,6 +6,7 @@ import contextlib
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -43,8 +44,11 @@ class Conversation:
     def __init__(self, framing: Framing) -> None:
         self._framing = framing
         self._answers: Mapping[str, Answer] = {}
-        self._requests: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._reading = threading.Lock()
         self._lock = threading.Lock()
+        self._waiting: deque[dict[str, Any]] = deque()
+        """Requests that have arrived while another was answered."""
+        self._is_answering = False
         self._current: int | None = None
         self._cancelled: set[int] = set()
         self._cancel = threading.Event()
@@ -115,28 +119,51 @@ class Conversation:
     def run(self, answers: Mapping[str, Answer]) -> None:
         """Answer requests until the client goes or the session ends."""
         self._answers = answers
-        threading.Thread(target=self._read, name="jvmti requests", daemon=True).start()
-        while not self.is_over.is_set():
-            message = self._requests.get()
-            if message is None:
-                break
-            self._answer(message)
-        self.is_over.set()
+        for _ in range(2):
+            threading.Thread(target=self._serve, name="jvmti requests", daemon=True).start()
+        self.is_over.wait()
 
     def end(self) -> None:
         """Answer nothing more."""
         self.is_over.set()
         self._cancel.set()
-        self._requests.put(None)
+
+    def _serve(self) -> None:
+        """Read requests and answer them: who reads one answers it, while another thread reads on.
+
+        To hand each request to a thread that waits for it would take longer than most answers.
+        """
+        try:
+            while not self.is_over.is_set():
+                with self._reading:
+                    if not self._read():
+                        return
+                self._answer_waiting()
+        except Exception as error:
+            log.error("the session ends", exc_info=error)
+            self.end()
+
+    def _answer_waiting(self) -> None:
+        while True:
+            with self._lock:
+                if self.is_over.is_set() or not self._waiting:
+                    self._is_answering = False
+                    is_last = self._input_is_over
+                    break
+                message = self._waiting.popleft()
+            self._answer(message)
+        if is_last:
+            self.end()
 
     @property
     def is_cancelled(self) -> bool:
         """Whether the client does not wait for the current request any more."""
         return self._cancel.is_set()
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Read until there is a request that no thread answers; false at the end of the stream."""
         try:
-            while True:
+            while not self.is_over.is_set():
                 try:
                     message = self._framing.read()
                 except MalformedMessage as error:
@@ -144,7 +171,8 @@ class Conversation:
                     continue
                 if message is None:
                     break
-                self._arrived(message)
+                if self._arrived(message):
+                    return True
         except (OSError, ValueError, StreamLost) as error:
             log.debug("no more requests: %s", error)
             if isinstance(error, StreamLost):
@@ -153,24 +181,32 @@ class Conversation:
         with self._lock:
             self._input_is_over = True
             self._cancel.set()
-        self._requests.put(None)
+            is_answering = self._is_answering
+        if not is_answering:
+            self.end()
+        return False
 
-    def _arrived(self, message: Any) -> None:
+    def _arrived(self, message: Any) -> bool:
+        """Note a message; return whether the calling thread is to answer it."""
         if isinstance(message, dict) and message.get("type") == "response":
             number = message.get("request_seq")
             answered = self._asked.get(number) if isinstance(number, int) else None
             if answered is not None:
                 answered.put(message.get("success") is True)
-            return
+            return False
         if not isinstance(message, dict) or message.get("type") == "event":
-            return  # nobody waits for it
+            return False  # nobody waits for it
         if message.get("command") == "cancel" and isinstance(message.get("arguments"), dict):
             self._cancel_request(message["arguments"].get("requestId"))
             if message["arguments"].get("progressId") == name_of(self._current):
                 self._cancel_request(self._current)
         if message.get("command") in ("disconnect", "terminate"):
             self._cancel_request(self._current)
-        self._requests.put(message)
+        with self._lock:
+            self._waiting.append(message)
+            is_mine = not self._is_answering
+            self._is_answering = True
+        return is_mine
 
     def _cancel_request(self, number: Any) -> None:
         if not isinstance(number, int):

@@ -22,7 +22,6 @@ from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.stop_probes import exactly
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
-from jvmti.sources.disassembly import Disassembly
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -175,7 +174,7 @@ class BreakpointRequests:
         for item in items:
             line = self._session.from_client(item.number("line"))
             rule = Rule.of(item)
-            if shown is not None and isinstance(shown.source, Disassembly):
+            if shown is not None and shown.is_disassembly:
                 create = self._at_code(shown, line, rule)
             else:
                 create = self._at_line(body, patterns, mapped, line, rule)
@@ -202,8 +201,8 @@ class BreakpointRequests:
 
         def create(one: ClientBreakpoint) -> None:
             one.line, one.source = line, shown.body
-            assert isinstance(shown.source, Disassembly)
-            code = shown.source.first_code(line)
+            disassembly = shown.disassembly
+            code = disassembly.first_code(line)
             if code is None:
                 raise RequestFailed("there is no code from this line on")
             (method,) = (
@@ -218,7 +217,7 @@ class BreakpointRequests:
                 hits=functions.hits.counted,
                 do=functions.do,
             )
-            one.line = shown.source.number_of(code.method, code.descriptor, code.location)
+            one.line = disassembly.number_of(code.method, code.descriptor, code.location)
             one.is_verified = True
 
         return create

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.debug.stops import Stop
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.threads.frames import Frame
 
 _LAMBDAS = ("lambda$", "$anonfun$")
 """Names of the methods that compilers make of lambdas."""
@@ -149,7 +150,7 @@ class RunRequests:
         skips = by == "line" and not filters.skips(method)
         step = _Step(halted.id, how, by, method, filters if skips else None)
         is_over = how == "over" and by == "line"
-        step.passes_inlined = is_over and self._inlined(method, halted.frames(1)[0].line) is None
+        step.passes_inlined = is_over and self._inlined(method, stop or halted.frames(1)[0]) is None
         before = session.halted.ended_step(halted.id)
         session.halted.end_step(halted.id)
         session.halted.stepping(halted.id, [self._steps(step, halted, how, before), *more])
@@ -208,20 +209,20 @@ class RunRequests:
                     stop, "step", step.thread, description=f"the step ends here: {error}"
                 )
                 return
-        inlined = self._inlined(stop.method, stop.line) if step.by == "line" else None
+        inlined = self._inlined(stop.method, stop) if step.by == "line" else None
         if inlined == _MARK or (inlined is not None and step.passes_inlined):
             how = "into" if step.how == "into" else "over"
             self._session.halted.next_steps(step.thread, lambda: [self._steps(step, stop, how)])
             return
         self._stepped(step.thread, stop)
 
-    def _inlined(self, method: Method, line: int | None) -> str | None:
-        """The file that code at a line is from, where a compiler has put it there; or ``None``.
+    def _inlined(self, method: Method, at: Stop | Frame) -> str | None:
+        """The file that code at a place is from, where a compiler has put it there; or ``None``.
 
         Kotlin's says it in its maps.
         """
-        found = self._session.vm.source_path.source_map(method.declaring_class)
-        if found is None or line is None or _CALLS not in found.strata:
+        found = self._session.vm.source_path.source_map_of(method)
+        if found is None or _CALLS not in found.strata or (line := at.line) is None:
             return None
         original = found.original(line)
         if original is None:

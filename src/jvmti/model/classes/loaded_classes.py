@@ -374,7 +374,8 @@ def _unusual(data: bytes) -> list[int]:
     at = numpy.flatnonzero((letters == ord(".")) | (letters == ord("[")))
     at = numpy.concatenate([at, numpy.flatnonzero(before_digit)])
     ends = numpy.flatnonzero(letters == 0)
-    return numpy.unique(numpy.searchsorted(ends, at)).tolist()  # type: ignore[no-any-return]
+    # `numpy.unique` imports a package at its first use that nothing else needs.
+    return list(dict.fromkeys(numpy.searchsorted(ends, at).tolist()))
 
 
 def _most_in_common(name: str, others: list[str]) -> list[int]:

@@ -27,6 +27,7 @@ from jvmti.sources.source import Source, SourceNotFound
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
+    from jvmti.classfile.structure import ClassFile
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
@@ -62,6 +63,9 @@ class SourcePath(SourceFinder):
         self._maps = weakref.WeakKeyDictionary()
         self._disassemblies: weakref.WeakKeyDictionary[Class, Disassembly]
         self._disassemblies = weakref.WeakKeyDictionary()
+        self._files: weakref.WeakKeyDictionary[Class, ClassFile]
+        self._files = weakref.WeakKeyDictionary()
+        """Class files of those that are not disassembled yet."""
 
     @property
     def _shares_files(self) -> bool:
@@ -142,9 +146,38 @@ class SourcePath(SourceFinder):
             found = self._disassemblies[cls] = self._disassembled(cls)
         return found
 
+    def line_in_disassembly(self, method: Method, location: int) -> int | None:
+        """The number of the line in `disassembly` that has an instruction of a method.
+
+        It is there before the text is, which takes long.
+
+        Args:
+            method: the method.
+            location: the bytecode index in the code without our probes.
+
+        Raises:
+            SourceNotFound: as for `disassembly`.
+
+        JVM TI: RetransformClasses, GetBytecodes.
+        """
+        from jvmti.sources.disassembly import line_in_disassembly
+
+        cls = method.declaring_class
+        name, descriptor = method.name, method.signature
+        if cls not in self._disassemblies:
+            try:
+                file = self._files.get(cls)
+                if file is None:
+                    file = self._files[cls] = cls.class_file_before_probes
+                return line_in_disassembly(file, name, descriptor, location)
+            except (UnmodifiableClass, NotAvailable):
+                pass
+        return self.disassembly(cls).number_of(name, descriptor, location)
+
     def forget_code(self, cls: Class) -> None:
         """Disassemble a class anew: it has been redefined."""
         self._disassemblies.pop(cls, None)
+        self._files.pop(cls, None)
 
     @staticmethod
     def _disassembled(cls: Class) -> Disassembly:
@@ -247,10 +280,17 @@ class SourcePath(SourceFinder):
 
         JVM TI: GetSourceDebugExtension.
         """
-        if line is None or _is_of_java(method.source_file):
+        source_map = None if line is None else self.source_map_of(method)
+        return None if source_map is None or line is None else source_map.original(line)
+
+    def source_map_of(self, method: Method) -> SourceMap | None:
+        """The source map of a method's class, as `source_map`; of Java's own without a call.
+
+        JVM TI: GetSourceDebugExtension.
+        """
+        if _is_of_java(method.source_file):
             return None
-        source_map = self.source_map(method.declaring_class)
-        return None if source_map is None else source_map.original(line)
+        return self.source_map(method.declaring_class)
 
     def at(self, frame: Frame) -> Source:
         """The source file of a frame with its current line marked, or the disassembly.
@@ -274,16 +314,32 @@ class SourcePath(SourceFinder):
         Raises:
             SourceNotFound, OSError: as for `at`.
         """
-        cls = method.declaring_class
-        if line is not None:
-            original = self.original(method, line)
-            try:
-                if original is None:
-                    return replace(self.of(cls, disassembly=False), marked=line)
-                return replace(self._original_file(cls, original), marked=original.line)
-            except SourceNotFound as error:
-                log.debug("%s", error)
+        try:
+            return self.file_of(method, line)
+        except SourceNotFound as error:
+            log.debug("%s", error)
         return self.code_at(method, location)
+
+    def file_of(self, method: Method, line: int | None) -> Source:
+        """The source file of a method with a line marked.
+
+        Args:
+            method: the method.
+            line: the line number in the class file, if it has one.
+
+        Raises:
+            SourceNotFound: there is none, or no line number.
+            OSError: one of the places cannot be read.
+
+        JVM TI: GetSourceFileName, GetSourceDebugExtension.
+        """
+        if line is None:
+            raise SourceNotFound(f"{method.class_name}.{method.name} has no line number here", [])
+        cls = method.declaring_class
+        original = self.original(method, line)
+        if original is None:
+            return replace(self.of(cls, disassembly=False), marked=line)
+        return replace(self._original_file(cls, original), marked=original.line)
 
     def code_at(self, method: Method, location: int) -> Disassembly:
         """The disassembly of a method's class with the line of an instruction marked.
