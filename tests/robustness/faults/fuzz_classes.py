@@ -1,19 +1,26 @@
 """Instruments damaged class files with the sanitizers of addresses and undefined behaviour.
 
     python tests/robustness/faults/fuzz_classes.py [CASES] [SEED] [CLASSES …]
+    python tests/robustness/faults/fuzz_classes.py 1000000 2001 --parts 100 --record FILE
 
 Whatever is in a class file or a plan, instrumenting it gives a class file or a refusal.  What is
 damaged are the classes of the tests' programs, and the class files and jars that are named; a case
 that ends the program is kept and named.
+
+With a record the cases are run in parts, with a seed each.  Each part that has ended is written to
+the record, and not run again by the next start with that record.
 """
 
 from __future__ import annotations
 
+import argparse
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -26,9 +33,11 @@ from instrumentation.verification import EVERYTHING, RECORDING, STOPPING  # noqa
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
+PLANS = ((*EVERYTHING, *RECORDING, *STOPPING), EVERYTHING, RECORDING, STOPPING)
+"""A case has one of these.  All of them together outgrow many methods, which ends them early."""
 PROGRAMS = ("Probed", "Containers", "Values", "Workload", "Shop", "Leaks")
 COMPILE = (
-    "c++ -std=c++17 -O1 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
+    "c++ -std=c++17 -O2 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra"
 )
 
@@ -69,41 +78,76 @@ def class_files(paths: Iterable[Path]) -> Iterator[bytes]:
                 yield from (jar.read(one) for one in jar.namelist() if one.endswith(".class"))
 
 
-def fuzz(
-    cases: int, seed: int, paths: Iterable[Path], folder: Path
-) -> subprocess.CompletedProcess[str]:
-    """Instrument so many damaged class files."""
-    plan, classes, kept = folder / "plan", folder / "classes", folder / f"case-{seed}.class"
-    plan.write_bytes(
-        plan_of(
-            [
-                one if isinstance(one, Probe) else Probe.parse(one)
-                for one in (*EVERYTHING, *RECORDING, *STOPPING)
-            ]
+def framed(parts: Iterable[bytes]) -> bytes:
+    """Each part behind its length."""
+    return b"".join(struct.pack("<I", len(one)) + one for one in parts)
+
+
+class Fuzzer:
+    """The program that is built, with its plans and classes."""
+
+    def __init__(self, paths: Iterable[Path], folder: Path) -> None:
+        self.folder = folder
+        self.program = build(folder)
+        self.plans, self.classes = folder / "plans", folder / "classes"
+        self.plans.write_bytes(framed(plan_of(list(map(parsed, probes))) for probes in PLANS))
+        self.classes.write_bytes(framed(class_files(paths)))
+
+    def kept(self, seed: int) -> Path:
+        """The class file that has ended the program."""
+        return self.folder / f"case-{seed}.class"
+
+    def run(self, cases: int, seed: int) -> subprocess.CompletedProcess[str]:
+        """Instrument so many damaged class files."""
+        return subprocess.run(
+            [self.program, self.plans, self.classes, str(cases), str(seed), self.kept(seed)],
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
         )
-    )
-    classes.write_bytes(b"".join(struct.pack("<I", len(one)) + one for one in class_files(paths)))
-    return subprocess.run(
-        [build(folder), plan, classes, str(cases), str(seed), kept],
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=120 + cases / 50,  # before pytest's limit, whose traceback hides what happened
-        check=False,
-    )
+
+
+def parsed(probe: str | Probe) -> Probe:
+    """A probe that may be text."""
+    return probe if isinstance(probe, Probe) else Probe.parse(probe)
+
+
+def sums(record: Path) -> Counter[str]:
+    """What came of all parts of a record."""
+    found: Counter[str] = Counter()
+    for line in record.read_text().splitlines():
+        for number, what in re.findall(r"(\d+) ([a-z ]+)", line.partition(": ")[2]):
+            found[what] += int(number)
+    return found
 
 
 def main() -> int:
     """Fuzz, and say what came of it."""
-    cases = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    paths = [Path(one) for one in sys.argv[3:]] or [compiler.classes(name) for name in PROGRAMS]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cases", nargs="?", type=int, default=100_000)
+    parser.add_argument("seed", nargs="?", type=int, default=1, help="that of the first part")
+    parser.add_argument("classes", nargs="*", type=Path, help="directories, jars and class files")
+    parser.add_argument("--record", type=Path, help="what has been run, and is not run again")
+    parser.add_argument("--parts", type=int, default=1, help="how many parts these cases have")
+    given = parser.parse_intermixed_args()
+    paths = given.classes or [compiler.classes(name) for name in PROGRAMS]
     folder = Path(tempfile.mkdtemp(prefix="jvmti-fuzz-"))
-    done = fuzz(cases, seed, paths, folder)
-    print(done.stdout, end="")
-    if done.returncode:
-        print(f"ended with {done.returncode}; the class file is {folder}/case-{seed}.class")
-    return 1 if done.returncode else 0
+    fuzzer = Fuzzer(paths, folder)
+    record = given.record or folder / "record"
+    record.touch()
+    for seed in range(given.seed, given.seed + given.parts):
+        if f"seed {seed}: " in record.read_text():
+            continue
+        done = fuzzer.run(given.cases // given.parts, seed)
+        print(f"seed {seed}: {done.stdout}", end="", flush=True)
+        if done.returncode:
+            print(f"ended with {done.returncode}; the class file is {fuzzer.kept(seed)}")
+            return 1
+        with record.open("a") as file:
+            file.write(f"seed {seed}: {done.stdout}")
+    print(dict(sums(record)))
+    return 0
 
 
 if __name__ == "__main__":
