@@ -120,9 +120,9 @@ def traced(vm: Any, **options: Any) -> Callable[[], contextlib.AbstractContextMa
 
 
 @contextlib.contextmanager
-def logged(vm: Any, text: str, **options: Any) -> Iterator[None]:
-    """A logpoint where the first method begins, and somebody who reads it."""
-    with vm.logpoint(METHODS[0], text, limit=None, **options) as log, drained(log):
+def logged(vm: Any, text: str, method: str = METHODS[0], **options: Any) -> Iterator[None]:
+    """A logpoint where a method begins, and somebody who reads it."""
+    with vm.logpoint(method, text, limit=None, **options) as log, drained(log):
         yield
 
 
@@ -219,6 +219,14 @@ def main() -> int:
                     row("jvmti, a logpoint without values", target, bare)
                 with logged(vm, "{a} {b}", when="a == -1"):
                     row("jvmti, a logpoint of a false condition", target, bare)
+                for what, when in (
+                    ("own fields", "this.total == -1"),
+                    ("a path", "other.total == -1"),
+                    ("a text", "name == 'another'"),
+                ):
+                    # Those of `add` have no `other` and no `name`.
+                    with logged(vm, "here", METHODS[1], when=when):
+                        row(f"jvmti, the same in `named`, of {what}", target, bare)
                 with logged(vm, "{a} {b}"):
                     row("jvmti, a logpoint with two ints", target, bare)
                 row("jvmti, afterwards", target, bare)
