@@ -40,6 +40,29 @@ def test_steps_pass_over_the_jdk_and_end_where_it_calls_back(begin: Begin, way: 
     client.disconnect()
 
 
+def test_steps_go_into_what_is_called_by_reflection(begin: Begin) -> None:
+    """The JDK's own code between caller and callee is passed over."""
+    client = begin(line("NEW"))
+    thread = client.stopped("breakpoint")
+    client.breakpoints()
+    for calls, called in (
+        ("NEW", "MADE"),
+        ("REFLECTED", "GREET"),
+        ("HANDLED", "GREET"),
+        ("BOUND", "GREET"),
+        ("PROXIED", "HANDLER"),
+    ):
+        while client.top(thread)["line"] != line(calls):
+            client.go("next", thread)
+        client.go("stepIn", thread)
+        assert client.top(thread)["line"] == line(called)
+        if called != "HANDLER":
+            client.go("stepOut", thread)
+    client.go("stepIn", thread)
+    assert client.top(thread)["line"] == line("GREET")
+    client.disconnect()
+
+
 @pytest.fixture
 def inlined(tmp_path: Path) -> Path:
     """The program as if it were Kotlin, with a line of `work` inlined from the file Prices.kt.

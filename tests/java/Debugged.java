@@ -1,3 +1,7 @@
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -63,6 +67,44 @@ public class Debugged {
         return size + square(few.size()); // VISITED
     }
 
+    interface Greeting {
+        int greet(int n);
+    }
+
+    static class Polite implements Greeting {
+        Polite() { // MADE
+            total++;
+        }
+
+        public int greet(int n) {
+            return n + 1; // GREET
+        }
+    }
+
+    static final MethodHandle GREET;
+
+    static {
+        try {
+            MethodType type = MethodType.methodType(int.class, int.class);
+            GREET = MethodHandles.lookup().findVirtual(Greeting.class, "greet", type);
+        } catch (ReflectiveOperationException error) {
+            throw new AssertionError(error);
+        }
+    }
+
+    static int indirect(int n) throws Throwable {
+        Greeting polite = Polite.class.getDeclaredConstructor().newInstance(); // NEW
+        Object reflected = Greeting.class.getMethod("greet", int.class).invoke(polite, n); // REFLECTED
+        int handled = (int) GREET.invokeExact(polite, n); // HANDLED
+        MethodHandle bound = GREET.bindTo(polite);
+        Object boxed = bound.invoke((Integer) handled); // BOUND
+        Greeting proxy = (Greeting) Proxy.newProxyInstance(
+            Debugged.class.getClassLoader(),
+            new Class<?>[] {Greeting.class},
+            (self, method, passed) -> method.invoke(polite, passed)); // HANDLER
+        return (int) reflected + (int) boxed + proxy.greet(n); // PROXIED
+    }
+
     static class Line {
         String text(int n) {
             String made = "line " + n; // NESTED
@@ -111,7 +153,7 @@ public class Debugged {
         }
     }
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] args) throws Throwable {
         int most = args.length > 0 ? Integer.parseInt(args[0]) : Integer.MAX_VALUE;
         System.out.println("ready");
         for (int n = 1; n <= most; n++) {
@@ -123,6 +165,7 @@ public class Debugged {
             Reduced reduced = new Reduced();
             reduced.isCheap(n);
             reduced.half();
+            indirect(n);
             deep(300);
             if (n % 50 == 0) {
                 System.out.println("worked " + worked);

@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
-from jvmti.classfile.reading import MalformedClassFile
+from jvmti.debug.called_methods import called_from, calls_reflection
 from jvmti.debug.event_probes import EventProbes, event_probe
 from jvmti.debug.stepping import How
 from jvmti.debug.stop_probes import OWN_FRAMES, exactly
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import AbsentInformation, ClassNotPrepared, Error
+from jvmti.interface.errors import AbsentInformation, Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
 from jvmti.tracing.call_probes import HELPER
@@ -100,6 +100,8 @@ class Callers(NamedTuple):
     """The program's method that called it, if this call began before it got probes."""
     has_any: bool
     """Whether any call below the topmost has probes."""
+    reflects: bool = False
+    """Whether the line that the thread is at calls methods by reflection."""
 
 
 class StepProbes(EventProbes):
@@ -200,8 +202,10 @@ class StepProbes(EventProbes):
             wanted = [one.method for one in has_lines[:1]]
             callers = [one.method for one in has_lines[1:] if how is How.OUT]
             wanted += [one for one in callers if skips is None or not skips(one.class_name)][:1]
+            reflects = False
             if how is How.INTO and has_lines and has_lines[0] is frames[0]:
                 called = called_from(self._model, frames[0])
+                reflects = calls_reflection(frames[0])
                 wanted += [one for one in called if skips is None or not skips(one.class_name)]
             classes = self._add(owner, wanted)
             if classes:
@@ -209,7 +213,21 @@ class StepProbes(EventProbes):
                 self._place(self.modifiable(classes))
                 # Methods of frames that were seen before are the new versions by now.
                 frames = thread.get_frames(_DEEPEST)
-            return self._callers([_Place(one.method, one.location, one.depth) for one in frames])
+            places = [_Place(one.method, one.location, one.depth) for one in frames]
+            return self._callers(places)._replace(reflects=reflects)
+
+    def add(self, owner: Hashable, methods: Iterable[Method]) -> None:
+        """Put probes into more methods that a stepped thread is about to call.
+
+        Args:
+            owner: what they are for.
+            methods: the methods.
+        """
+        with self._changing:
+            classes = self._add(owner, methods)
+            if classes:
+                self._send()
+                self._place(self.modifiable(classes))
 
     def _places_of(self, thread: Thread) -> list[_Place]:
         """The stack of a thread without lines, which is quicker."""
@@ -270,69 +288,4 @@ class StepProbes(EventProbes):
             self._place(self.modifiable(classes))
 
 
-def called_from(vm: VM, frame: Frame) -> list[Method]:
-    """The methods that calls on a frame's current line may run.
-
-    Those that are called through native code, as by reflection, are not among them; of lambdas
-    those that are written in the same class are.
-    """
-    cls = frame.method.declaring_class
-    # A frame may be in a version of the method from before its class got other probes.
-    its = [
-        one
-        for one in cls.methods
-        if (one.name, one.signature) == (frame.method.name, frame.method.signature)
-    ]
-    found: dict[Method, None] = {}
-    for opcode, member in calls_on_line(its[0], frame.line) if its else ():
-        owners = list(vm.classes(exactly(member.class_name.replace("/", "."))))
-        if opcode in ("invokevirtual", "invokeinterface"):
-            below = [one for owner in owners for one in owner.subclasses()]
-            # The program's own first.
-            below.sort(key=lambda one: one.loader is None)
-            owners += below[:_MOST_TARGETS]
-        if opcode != "invokespecial":
-            found |= dict.fromkeys(one for one in cls.methods if one.name.startswith("lambda$"))
-        for owner in owners:
-            found |= dict.fromkeys(_declared(owner, member.name, member.descriptor))
-    return list(found)
-
-
-def calls_on_line(method: Method, line: int | None) -> Iterator[tuple[str, Any]]:
-    """The calls in a line of a method: the instruction, and the constant that names the callee."""
-    entries = sorted(method.lines, key=lambda entry: entry.start_location)
-    starts = [one.start_location for one in entries]
-    pool = method.declaring_class.constant_pool
-    try:
-        listed = list(instructions(method.bytecodes))
-    except MalformedClassFile:
-        return
-    for one in listed:
-        if one.constant is None or not one.name.startswith("invoke"):
-            continue
-        before = [at for at, start in enumerate(starts) if start <= one.location]
-        if not before or entries[before[-1]].line_number != line:
-            continue
-        constant = pool[one.constant]
-        if constant.kind in ("Methodref", "InterfaceMethodref"):
-            if not constant.value.class_name.replace("/", ".").startswith(HELPER):
-                yield one.name, constant.value
-
-
-def _declared(cls: Class, name: str, descriptor: str) -> list[Method]:
-    """The method of that name that objects of a class have, where the class or one above has code
-    for it."""
-    at: Class | None = cls
-    while at is not None:
-        try:
-            methods = at.methods
-        except ClassNotPrepared:  # so nothing of it can run yet
-            return []
-        for one in methods:
-            if one.name == name and one.signature == descriptor:
-                return [] if one.modifiers & _NO_CODE else [one]
-        at = at.superclass
-    return []
-
-
-__all__ = ["StepProbes", "called_from", "calls_on_line"]
+__all__ = ["StepProbes"]

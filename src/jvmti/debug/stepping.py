@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from jvmti import refs
+from jvmti.debug.called_methods import declared
+from jvmti.debug.reflected_calls import ReflectedCalls
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
@@ -14,7 +16,7 @@ from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.debug.step_probes import StepProbes
-    from jvmti.model.classes.java_class import Method
+    from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -55,6 +57,8 @@ class Steps(StopRequest):
     """
 
     _by_probes: StepProbes | None = None
+    _reflected: StopRequest | None = None
+    """Gives probes to what the thread is about to call by reflection, until the step has ended."""
     unprobed_caller: Method | None = None
 
     def __init__(
@@ -140,6 +144,9 @@ class Steps(StopRequest):
             callers = self._by_probes.prepare(self._needs, self.thread, self.how, self._skips)
             ends = callers.lacking is not None or not callers.has_any
             self.unprobed_caller = callers.lacking
+            self._end_reflected()
+            if callers.reflects:
+                self._reflected = ReflectedCalls(self._vm, self.thread, self._add_reflected)
             at = self._current or self._at
             if at is not None and at.is_at_end:
                 if not callers.has_any:
@@ -151,6 +158,24 @@ class Steps(StopRequest):
         self._agent(self._number).step_thread(
             self._number, self.thread, int(self.how), self.by_line, probes, ends
         )
+
+    def _add_reflected(self, method: Method, receiver: Class | None) -> None:
+        """The thread is about to call a method by reflection."""
+        assert self._by_probes is not None
+        owner = method.declaring_class if method.is_static or receiver is None else receiver
+        found = declared(owner, method.name, method.signature)
+        skips = self._skips or (lambda name: False)
+        self._by_probes.add(self._needs, [one for one in found if not skips(one.class_name)])
+
+    def _end_reflected(self) -> None:
+        found, self._reflected = self._reflected, None
+        if found is not None:
+            found.cancel()
+
+    def cancel(self) -> None:
+        """Remove the request and let its waiting threads resume; further calls do nothing."""
+        self._end_reflected()
+        super().cancel()
 
     def _step_again(self) -> None:
         if self._cancelled or self._single:
@@ -175,6 +200,7 @@ class Steps(StopRequest):
         return super()._take(timeout, self.thread)
 
     def _hit(self, stop: Stop) -> bool:
+        self._end_reflected()
         if super()._hit(stop):
             return True
         self._step_again()

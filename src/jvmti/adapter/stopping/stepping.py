@@ -9,7 +9,7 @@ from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.adapter.stopping.step_filters import StepFilters
-from jvmti.debug.step_probes import called_from, calls_on_line
+from jvmti.debug.called_methods import called_from, calls_on_line
 from jvmti.debug.stepping import Steps, end_in_words
 from jvmti.debug.stops import StopRequest
 from jvmti.interface.errors import Error
