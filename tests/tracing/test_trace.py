@@ -16,13 +16,14 @@ import pytest
 
 import jvmti
 from jvmti.instrumentation.probes import BadProbe
+from jvmti.interface.errors import UnmodifiableClass
 from jvmti.layouts.probe_memory import MEMORY, PROBE_SITE
 from jvmti.layouts.probes import RecordedKind
 from jvmti.tracing.calls import Call, Calls, tree_of
 from jvmti.tracing.sites import RecordedObject, read_sites
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from jvms import Jvm
     from jvmti.tracing.trace import Trace
@@ -48,6 +49,46 @@ def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(traced.pid, timeout=30) as attached:
         yield attached
     assert traced.running()
+
+
+WAYS: dict[str, Callable[[jvmti.VM, str], Any]] = {
+    "trace": lambda vm, name: vm.trace(f"{name}.run"),
+    "trace of what is loaded later": lambda vm, name: vm.trace(f"{name}.*", unloaded=True),
+    "logpoint": lambda vm, name: vm.logpoint(f"{name}.run", "x"),
+    "count": lambda vm, name: vm.logpoint(f"{name}.*", by="method"),
+    "change": lambda vm, name: vm.change(f"{name}.run", returns=3),
+    "breakpoint": lambda vm, name: vm.breakpoint(name, "get*"),
+    "line": lambda vm, name: vm.breakpoint(name, line=3),
+    "catch": lambda vm, name: vm.catch(name),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_has_no_code_is_refused_before_anything_changes(
+    vm: jvmti.VM, traced: JavaProgram, way: str
+) -> None:
+    traced.ask("lambda 1")
+    hidden = next(one for one in vm.classes() if "Traced$$Lambda" in one.name)
+    name = next(one.name for one in hidden.methods if one.name != "<init>")
+    for of, why in (
+        ("int", "int is a primitive type, and has no code"),
+        ("java.lang.String[]", r"java\.lang\.String\[\] is an array class, and has no code"),
+        (hidden.name, "(is hidden|is no exception|has code at line)"),
+    ):
+        with pytest.raises((LookupError, ValueError, UnmodifiableClass), match=why):
+            WAYS[way](vm, of)
+    with pytest.raises(UnmodifiableClass, match=r"lambda\$\.\.\. of Traced"):
+        vm.trace(f"{hidden.name}.{name}")
+    with pytest.raises(LookupError, match="matches only arrays and hidden classes"):
+        vm.trace("Traced$$Lambda*.*")
+    assert not list(vm.breakpoints)
+
+
+@pytest.mark.parametrize("name", ["java.lang.Integer", "java.lang.Object", "Traced"])
+def test_only_exceptions_are_caught(vm: jvmti.VM, name: str) -> None:
+    with pytest.raises(LookupError, match=f"{name} is no exception: it does not extend java.lang"):
+        vm.catch(name)
+    vm.catch("java.lang.Throwable").cancel()
 
 
 def calls_of(trace: Trace, most: int) -> list[Call]:

@@ -20,6 +20,7 @@ from jvmti.interface.signatures import matcher
 from jvmti.layouts.probes import Site
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
+from jvmti.tracing.without_code import check_has_code
 
 if TYPE_CHECKING:
     from jvmti.env.structures import LocalVariableEntry
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 _NATIVE, _ABSTRACT = 0x0100, 0x0400
+_BOXING = {
+    f"java.lang.{one}"
+    for one in (
+        *("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double"),
+        *("Number", "Object"),
+    )
+}
+"""Classes whose methods probes call that put variables into boxes."""
 
 
 class Breakpoint(StopRequest):
@@ -294,6 +303,11 @@ class Breakpoint(StopRequest):
         if self._location and self.line is None:
             detail = f"{name} has no instruction at {self._location}"
             raise error_for(ErrorCode.INVALID_LOCATION, "breakpoint", detail)
+        if method.class_name.partition("$")[0] in _BOXING:
+            raise Error(
+                f"{name} can have no breakpoint: probes call it themselves, to put the values of "
+                "variables into boxes"
+            )
         if self._text is not None:
             env = self._vm.env_with("can_access_local_variables")
             try:
@@ -401,7 +415,7 @@ class Breakpoint(StopRequest):
             if found:
                 return found
             lines = {line for table in tables for _, line in table}
-            raise ValueError(printable(f"no method of {cls.name} {_no_code(self.line, lines)}"))
+            raise ValueError(printable(f"no method of {cls.name} has {_code_at(self.line, lines)}"))
         matches = matcher(name)
         chosen = [one for one in methods if matches(one.name)]
         if not chosen:
@@ -521,8 +535,9 @@ def class_patterns(classes: Any) -> str:
 
 
 def _check_named(named: tuple[str, str | None, str | None], line: int | None) -> None:
-    """Find what is missing before anything changes in the VM."""
+    """Find what is wrong before anything changes in the VM."""
     classes, method, _ = named
+    check_has_code(classes.split("\n"))
     if method is not None and not isinstance(method, str):
         raise TypeError(
             f"a method has a name or a pattern, not {type(method).__name__}; a line goes as line="
@@ -558,15 +573,15 @@ def location_of(method: Method, line: int | None, location: int | None) -> int:
     found = [entry.start_location for entry in entries if entry.line_number == line]
     if not found:
         raise ValueError(
-            printable(f"{name} {_no_code(line, {entry.line_number for entry in entries})}")
+            printable(f"{name} has no {_code_at(line, {one.line_number for one in entries})}")
         )
     return int(min(found))
 
 
-def _no_code(line: int, lines: set[int]) -> str:
+def _code_at(line: int, lines: set[int]) -> str:
     nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
     near = f"; the nearest lines with code: {', '.join(map(str, nearest))}" if nearest else ""
-    return f"has no code at line {line}{near}"
+    return f"code at line {line}{near}"
 
 
 def _no_method(cls: Class, name: str, signature: str | None) -> str:

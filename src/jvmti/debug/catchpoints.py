@@ -6,13 +6,17 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.stop_probes import stop_probe
-from jvmti.debug.stops import Stop, StopRequest
+from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import NotAvailable
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
 from jvmti.layouts.stops import Caught
+from jvmti.text.printable import printable
+from jvmti.tracing.without_code import check_has_code
+
+_THROWABLE = "java.lang.Throwable"
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Method
@@ -42,6 +46,7 @@ class Catchpoint(StopRequest):
     ) -> None:
         if not isinstance(exceptions, str):
             raise TypeError(f"exceptions= takes a class name, not {type(exceptions).__name__}")
+        _check_thrown(vm, exceptions)
         emulated = vm.breakpoints.is_emulated(Event.EXCEPTION)
         if emulated:
             _check_late(when, caught, uncaught)
@@ -86,6 +91,21 @@ class Catchpoint(StopRequest):
     def _described(self) -> str:
         unseen = f": {self.pending_reason}" if self.pending_reason and not self.hits else ""
         return f"{self.exceptions}{unseen}"
+
+
+def _check_thrown(vm: VM, name: str) -> None:
+    """Refuse the name of what nobody can throw.
+
+    Raises:
+        LookupError: it is a primitive type, an array class, or a loaded class that is no exception.
+    """
+    check_has_code([name])
+    if is_pattern(name) or not vm._session.live:
+        return
+    found = vm.classes.named(name)
+    if found and not any(one.name == _THROWABLE for cls in found for one in cls.superclasses):
+        if name != _THROWABLE:
+            raise LookupError(printable(f"{name} is no exception: it does not extend {_THROWABLE}"))
 
 
 def _check_late(when: Any, caught: bool, uncaught: bool) -> None:

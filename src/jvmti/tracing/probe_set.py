@@ -14,7 +14,6 @@ from jvmti import display
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
-from jvmti.interface.signatures import PRIMITIVES
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import announce_pause, in_steps, running_calls
@@ -23,6 +22,7 @@ from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.memory import ProbeMemory
 from jvmti.tracing.sites import Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
+from jvmti.tracing.without_code import check_takes_probes
 
 _OUT_OF_MEMORY, _TOO_LARGE, _TOO_MANY = 1, 4, 5
 """Statuses of ``jvmti_classfile.h``."""
@@ -113,6 +113,7 @@ class ProbeSet:
 
     def _open(self, plan: bytes, over: float) -> int:
         """Have the agent make the set; return its number."""
+        check_takes_probes(self._vm, {one.classes for one in self._plan if one.classes})
         every, times, objects = self._choice
         self._memory = ProbeMemory(self._shape.size)
         self._memory.choose(every, times)
@@ -254,9 +255,6 @@ class ProbeSet:
             LookupError: there is none; the message has similar names.
         """
         found = [one for name in names for one in self._vm.classes(name)]
-        primitives = [name for name in names if name in PRIMITIVES]
-        if not found and primitives:
-            raise LookupError(f"{primitives[0]} is a primitive type, and has no code")
         if not found:
             alike = [one for name in names for one in self._vm.classes.near(name)]
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
@@ -274,8 +272,9 @@ class ProbeSet:
             Error: they could not get probes.
         """
         self._failed_for(what)
-        if all(one.signature.startswith("[") for one in classes):
-            raise LookupError(f"{classes[0].name} is an array class, and has no code")
+        if all(one.is_array or one.is_hidden for one in classes):
+            raise LookupError(f"{what!r} matches only arrays and hidden classes: no probe can be "
+                              f"put into {classes[0].name}")  # fmt: skip
         names = {one.name for cls in classes[:20] for one in cls.methods}
         if needed is not None and any(fnmatch.fnmatchcase(name, method) for name in names):
             raise LookupError(f"no method of {what!r} {needed}")
