@@ -5,7 +5,8 @@
 A program does units of work. A cost is the processor time of its process for a unit while a profile
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
 order by chance, each beside the turns without a profile before and after it. So other work on the
-machine does little harm. `benchmarks/profiles.py` has how right profiles are.
+machine does little harm. A turn begins a moment after the profile does, and so does one after it:
+what a profile of locks changes in the JDK's classes is compiled anew each time. `benchmarks/profiles.py` has how right profiles are.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from real_programs import jdk  # noqa: E402
 
 TURN = 1200
 """Milliseconds of a turn."""
+WARM = 300
+"""The same before it."""
 TICK = 0.01
 """Seconds: in these the kernel counts a process's time."""
 
@@ -96,7 +99,9 @@ def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[st
         chance.shuffle(names)
         for name in names:
             with turns[name]():
+                work.unit(what, WARM)
                 during = work.unit(what)
+            work.unit(what, WARM)
             after = work.unit(what)
             found[name].append(2 * during / (before + after))
             before = after

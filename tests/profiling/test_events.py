@@ -88,12 +88,26 @@ def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProg
     assert set(owners) <= {"", "main", "waiter 0", "waiter 1"}
 
 
-def test_questions_for_owners_cost_a_hundredth(vm: jvmti.VM, sites: JavaProgram) -> None:
-    with vm.profile("lock", interval=0.000001) as profile:
-        sites.ask("quarrel 500000", timeout=60)
+def test_owners_are_found_without_stopping_the_program(
+    vm: jvmti.VM, sites: JavaProgram, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    vm.diagnostic_command(f"VM.log output={log} what=safepoint*=debug,vmoperation*=debug")
+    try:
+        with vm.profile("lock", interval=0.000001) as profile:
+            sites.ask("contend 8")
+            sites.ask("quarrel 500000", timeout=60)
+        vm.env.force_garbage_collection()
+    finally:
+        vm.diagnostic_command("VM.log disable")
     quarrel = profile.with_frame("Sites.enterOften")
     assert len(quarrel) > 20
     assert set(quarrel.by("owner")) <= {"", "quarreller 0", "quarreller 1", "quarreller 2"}
+    owners = profile.with_frame("Sites.enter").by("owner").weights
+    assert owners["main"] > 0.5 * sum(owners.values()), owners
+    stops = log.read_text()
+    assert re.search("GC|Collect", stops), stops
+    assert "MonitorUsage" not in stops
 
 
 def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgram) -> None:
@@ -102,7 +116,9 @@ def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgra
         sites.ask("contend 3")
     parked = profile.with_frame("Sites.lock")
     assert parked.weight == pytest.approx(int(waited), rel=0.05)
-    assert set(parked.by("state")) == {"parked"}
+    assert parked.by("state").weights["parked"] > 0.99 * parked.weight
+    # The first time a thread may wait for the other to initialize a class of the lock's.
+    parked = parked.by("state")["parked"]
     # A thread that has ended before its record is read has a number only.
     assert all(re.fullmatch(r"parker [01]|#\d+", name) for name in parked.by("thread"))
     assert parked.top(1, by="type")[0].name == "java.util.concurrent.locks.ReentrantLock$FairSync"

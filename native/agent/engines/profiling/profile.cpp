@@ -141,7 +141,7 @@ const char* Profile::start(JNIEnv* jni, const Sampling& one) {
   if (why == nullptr) return nullptr;
   active = false;
   one.stop(jni, *this);
-  if (one.free != nullptr) one.free(*this);
+  if (one.free != nullptr) one.free(jni, *this);
   sampling_ = nullptr;
   return why;
 }
@@ -158,14 +158,14 @@ void Profile::halt_thread() {
   while (serving_) changed_.wait(mutex_);
 }
 
-bool Profile::free(JNIEnv*) {
+bool Profile::free(JNIEnv* jni) {
   Place& place = places[number % Profiles::kMost];
   place.profile = nullptr;
   if (place.users > 0) {
     usleep(1000);
     return false;
   }
-  if (sampling_ != nullptr && sampling_->free != nullptr) sampling_->free(*this);
+  if (sampling_ != nullptr && sampling_->free != nullptr) sampling_->free(jni, *this);
   if (env != nullptr) env->DisposeEnvironment();
   this->~Profile();
   std::free(this);

@@ -32,7 +32,7 @@ struct Sampling {
   // No sample is taken from here on.
   void (*stop)(JNIEnv* jni, Profile& profile);
   // Afterwards, when no event is under way.
-  void (*free)(Profile& profile);
+  void (*free)(JNIEnv* jni, Profile& profile);
 };
 
 struct ProfileRequest {
@@ -130,7 +130,7 @@ int64_t epoch_now();  // in nanoseconds
 
 // The `free` of a sampling whose sampler is of this type.
 template <class T>
-void free_sampler(Profile& profile) {
+void free_sampler(JNIEnv*, Profile& profile) {
   unmake(static_cast<T*>(profile.sampler));
   profile.sampler = nullptr;
 }

@@ -4,6 +4,12 @@
 
 namespace jvmti {
 
+uint32_t EventThreads::find(int64_t id) {
+  if (id == 0) return 0;
+  Locked locked(mutex_);
+  return numbers_.find(static_cast<uint64_t>(id));
+}
+
 uint32_t EventThreads::number(JNIEnv* jni, jthread thread) {
   uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
   {

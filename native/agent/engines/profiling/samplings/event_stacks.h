@@ -10,6 +10,7 @@ class EventThreads : NoCopy {
  public:
   explicit EventThreads(Profile& profile) : profile_(profile) {}
   uint32_t number(JNIEnv* jni, jthread thread);  // as the profile numbers it
+  uint32_t find(int64_t id);                     // the same plus 1; 0 for one that was not seen
 
  private:
   Profile& profile_;

@@ -1,77 +1,198 @@
 // Waits for contended monitors: where, for how long, and which thread had the monitor.
 //
-// The VM reports when a thread begins to wait, and when it has the monitor.  To learn the owner it
-// stops the program for a moment.  So it is asked while that takes a hundredth of the time, and of
-// other waits the owner is unknown.
+// The VM reports when a thread begins to wait, and when it has the monitor.  The profile's thread
+// looks at those that wait, and asks for the owners as long as that takes a small part of the time:
+// of most short waits the owner is unknown.  To find it out by JVM TI, the VM stops the program;
+// this is for virtual threads, and runtimes without ThreadMXBean.
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/samplings/monitor_owners.h"
+#include "agent/engines/profiling/samplings/virtual_threads.h"
 #include "base/clock.h"
 
 namespace jvmti {
 
 namespace {
 
-constexpr int64_t kShare = 100;            // questions for owners take this part of the time
-constexpr int64_t kMostCredit = 10000000;  // nanoseconds for many at once, after a while of few
-constexpr int64_t kMostPrice = 200000;     // what took longer waited for a processor
+constexpr int64_t kShare = 400;           // questions for owners take this part of the time
+constexpr int64_t kMostCredit = 2500000;  // nanoseconds for many at once, after a while of few
+constexpr int64_t kMostPrice = 200000;    // what took longer waited for a processor
+constexpr int64_t kLook = 5000000;        // nanoseconds between two looks, on average
+constexpr int64_t kIdleLook = 10000000;   // the same while no thread waits
+constexpr jsize kMostAsked = 32;          // at once
+constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED};
+
+int64_t own_processor_time() {
+  timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return used.tv_sec * 1000000000LL + used.tv_nsec;
+}
 
 class LockSampler : NoCopy {
  public:
   explicit LockSampler(Profile& profile) : profile_(profile), threads_(profile) {}
 
+  void prepare(JNIEnv* jni);
+  void forget(JNIEnv* jni);
   void begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
   void end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
+  int64_t look(JNIEnv* jni);
 
  private:
   struct Wait {
     int64_t began;   // 0: the thread does not wait
     uint32_t owner;  // its number plus 1; 0 if unknown
+    int64_t thread;
   };
-  uint32_t owner_of(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
-  bool may_ask(int64_t now);
+  struct Asked {
+    size_t place;  // in the waits
+    int64_t began;
+  };
+  bool may_ask();
+  void pay(int64_t price);
+  uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
+  jsize waiting(Asked* asked, int64_t* threads);
+  uint32_t number_of(JNIEnv* jni, int64_t thread);
 
   Profile& profile_;
   EventThreads threads_;
+  MonitorOwners owners_;
+  VirtualThreads virtual_threads_;
   Mutex mutex_{Guards::kLists};
   int64_t credit_ = 0;    // nanoseconds for questions
   int64_t credited_ = 0;  // when it was last raised
   Index places_;          // in the waits plus 1, by Thread.threadId
   Vector<Wait> waits_;
+  size_t next_ = 0;    // of the waits, the first to look at
+  bool busy_ = false;  // whether a thread has waited since the last look
+  uint32_t random_ = 1;
 };
 
-bool LockSampler::may_ask(int64_t now) {
-  Locked locked(mutex_);
+void LockSampler::prepare(JNIEnv* jni) {
+  owners_.prepare(jni);
+  virtual_threads_.prepare(profile_.env, jni);
+  if (!owners_.known()) return;
+  // The first question links classes.
+  LocalRefs<jthread> all(profile_.env, jni);
+  if (profile_.env->GetAllThreads(all.count_out(), all.out()) != JVMTI_ERROR_NONE) return;
+  for (jthread one : all) {
+    jint state = 0;
+    profile_.env->GetThreadState(one, &state);
+    if ((state & JVMTI_THREAD_STATE_IN_OBJECT_WAIT) == 0) continue;
+    int64_t waiting = thread_id(jni, one);
+    int64_t owner = 0;
+    owners_.of(jni, &waiting, &owner, 1);
+    return;
+  }
+}
+
+void LockSampler::forget(JNIEnv* jni) {
+  owners_.forget(jni);
+  virtual_threads_.forget(jni);
+}
+
+// ---- questions ---------------------------------------------------------------------------------
+
+bool LockSampler::may_ask() {
+  int64_t now = nanoseconds_now();
   credit_ += credited_ == 0 ? kMostCredit : (now - credited_) / kShare;
   if (credit_ > kMostCredit) credit_ = kMostCredit;
   credited_ = now;
   return credit_ > 0;
 }
 
-uint32_t LockSampler::owner_of(jvmtiEnv* env, JNIEnv* jni, jobject monitor) {
-  int64_t began = nanoseconds_now();
-  if (!may_ask(began)) return 0;
+void LockSampler::pay(int64_t price) {
+  Locked locked(mutex_);
+  credit_ -= price;
+}
+
+uint32_t LockSampler::stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor) {
+  {
+    Locked locked(mutex_);
+    if (!may_ask()) return 0;
+  }
   LocalFrame frame(jni, 16);
+  int64_t began = nanoseconds_now();
   jvmtiMonitorUsage usage{};
   jvmtiError error = env->GetObjectMonitorUsage(monitor, &usage);
   int64_t price = nanoseconds_now() - began;
-  {
-    Locked locked(mutex_);
-    credit_ -= price < kMostPrice ? price : kMostPrice;
-  }
+  pay(price < kMostPrice ? price : kMostPrice);
   if (error != JVMTI_ERROR_NONE) return 0;
   env->Deallocate(reinterpret_cast<unsigned char*>(usage.waiters));
   env->Deallocate(reinterpret_cast<unsigned char*>(usage.notify_waiters));
   return usage.owner == nullptr ? 0 : threads_.number(jni, usage.owner) + 1;
 }
 
-void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
-  uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
-  Wait wait{nanoseconds_now(), owner_of(env, jni, monitor)};
+jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
   Locked locked(mutex_);
+  if (!may_ask()) return 0;
+  int64_t now = nanoseconds_now();
+  jsize count = 0;
+  for (size_t i = 0; i < waits_.size() && count < kMostAsked; ++i) {
+    size_t place = (next_ + i) % waits_.size();
+    const Wait& wait = waits_[place];
+    if (wait.began == 0 || wait.owner != 0 || now - wait.began < profile_.request.interval)
+      continue;
+    asked[count] = Asked{place, wait.began};
+    threads[count++] = wait.thread;
+  }
+  if (count > 0) next_ = asked[count - 1].place + 1;
+  return count;
+}
+
+// Of a carrier it is that of the virtual thread on it.
+uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
+  uint32_t known = threads_.find(thread);
+  if (known != 0) return known;
+  LocalRefs<jthread> all(profile_.env, jni);
+  if (profile_.env->GetAllThreads(all.count_out(), all.out()) != JVMTI_ERROR_NONE) return 0;
+  for (jthread one : all) {
+    if (thread_id(jni, one) != thread) continue;
+    LocalRef<jthread> mounted(jni, virtual_threads_.mounted_on(profile_.env, one));
+    return threads_.number(jni, mounted == nullptr ? one : mounted.get()) + 1;
+  }
+  return 0;
+}
+
+int64_t LockSampler::look(JNIEnv* jni) {
+  if (!owners_.known()) return kIdleLook;
+  Asked asked[kMostAsked];
+  int64_t threads[kMostAsked];
+  jsize count = waiting(asked, threads);
+  if (count > 0) {
+    int64_t began = own_processor_time();
+    int64_t owners[kMostAsked];
+    owners_.of(jni, threads, owners, count);
+    uint32_t numbers[kMostAsked];
+    for (jsize i = 0; i < count; ++i) numbers[i] = owners[i] > 0 ? number_of(jni, owners[i]) : 0;
+    pay(own_processor_time() - began);
+    Locked locked(mutex_);
+    for (jsize i = 0; i < count; ++i) {
+      Wait& wait = waits_[asked[i].place];
+      if (wait.began == asked[i].began) wait.owner = numbers[i];
+    }
+  }
+  Locked locked(mutex_);
+  int64_t until = busy_ || count > 0 ? kLook : kIdleLook;
+  busy_ = false;
+  random_ = random_ * 1664525 + 1013904223;
+  return until / 2 + static_cast<int64_t>(static_cast<double>(until) * (random_ / 4294967296.0));
+}
+
+// ---- waits -------------------------------------------------------------------------------------
+
+void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
+  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread)};
+  bool is_virtual =
+      major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
+  if (is_virtual || !owners_.known()) wait.owner = stopped_owner(env, jni, monitor);
+  uint64_t id = static_cast<uint64_t>(wait.thread);
+  Locked locked(mutex_);
+  busy_ = true;
   uint32_t place = places_.find(id);
   if (place != 0) {
     waits_[place - 1] = wait;
@@ -119,7 +240,7 @@ void JNICALL entered(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor
   sampler_of(*profile).end(env, jni, thread, monitor);
 }
 
-const char* start(JNIEnv*, Profile& profile) {
+const char* start(JNIEnv* jni, Profile& profile) {
   jvmtiCapabilities wanted{};
   wanted.can_generate_monitor_events = 1;
   wanted.can_get_monitor_info = 1;
@@ -128,18 +249,26 @@ const char* start(JNIEnv*, Profile& profile) {
   }
   profile.sampler = make<LockSampler>(profile);
   if (profile.sampler == nullptr) return "there is no memory for it";
+  sampler_of(profile).prepare(jni);
   jvmtiEventCallbacks callbacks{};
   callbacks.MonitorContendedEnter = enter;
   callbacks.MonitorContendedEntered = entered;
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
+int64_t tick(JNIEnv* jni, Profile& profile) { return sampler_of(profile).look(jni); }
+
 void stop(JNIEnv*, Profile& profile) {
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
+void free(JNIEnv* jni, Profile& profile) {
+  if (profile.sampler != nullptr) sampler_of(profile).forget(jni);
+  free_sampler<LockSampler>(jni, profile);
+}
+
 }  // namespace
 
-extern const Sampling kLockSampling{start, nullptr, nullptr, stop, free_sampler<LockSampler>};
+extern const Sampling kLockSampling{start, tick, nullptr, stop, free};
 
 }  // namespace jvmti
