@@ -6,7 +6,8 @@ A program does units of work. A cost is the processor time of its process for a 
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
 order by chance, each beside the turns without a profile before and after it. So other work on the
 machine does little harm. A turn begins a moment after the profile does, and so does one after it:
-what a profile of locks changes in the JDK's classes is compiled anew each time. `benchmarks/profiles.py` has how right profiles are.
+what a profile of locks changes in the JDK's classes is compiled anew each time.
+`benchmarks/profiles.py` has how right profiles are.
 """
 
 from __future__ import annotations

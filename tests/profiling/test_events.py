@@ -104,7 +104,7 @@ def test_owners_are_found_without_stopping_the_program(
     assert len(quarrel) > 20
     assert set(quarrel.by("owner")) <= {"", "quarreller 0", "quarreller 1", "quarreller 2"}
     owners = profile.with_frame("Sites.enter").by("owner").weights
-    assert owners["main"] > 0.5 * sum(owners.values()), owners
+    assert owners["main"] > 0.3 * sum(owners.values()), owners
     stops = log.read_text()
     assert re.search("GC|Collect", stops), stops
     assert "MonitorUsage" not in stops

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -24,8 +26,25 @@ _PARKS = [
 ]
 _LOCKS = "java.util.concurrent.locks."
 _ACQUIRE = ("acquire", "doAcquire", "tryAcquire", "parkAndCheckInterrupt")
+_MOST = 150
+"""Records a second; each stands for some of those that there was no space for."""
 _NEAR = 6
 """Frames above the park in which a lock asks for itself."""
+
+
+@dataclass
+class _Batch:
+    """What was read at once.
+
+    Attributes:
+        first: its first row.
+        calls: how many were recorded; those for no lock have no rows.
+        dropped: how many were not.
+    """
+
+    first: int
+    calls: int
+    dropped: int
 
 
 class ParkSource:
@@ -54,7 +73,7 @@ class ParkSource:
         self._owners = LockOwners(vm, _PARKS)
         try:
             self._trace = vm.trace(
-                *_PARKS, over=interval, limit=None, stack=min(depth, MOST_FRAMES), text=8
+                *_PARKS, over=interval, limit=_MOST, stack=min(depth, MOST_FRAMES), text=8
             )
         except BaseException:
             self._owners.close()
@@ -62,10 +81,16 @@ class ParkSource:
         self._stacks = NamedStacks()
         self._threads: dict[tuple[int, str], int] = {}
         self._rows: list[tuple[int, int, int, int, int]] = []
+        self._batches: list[_Batch] = []
 
     def read(self) -> None:
         """Take the records over that there are."""
         calls = self._trace.read()
+        dropped = int(self._trace.dropped) - sum(batch.dropped for batch in self._batches)
+        if calls or not self._batches:
+            self._batches.append(_Batch(len(self._rows), len(calls), dropped))
+        else:
+            self._batches[-1].dropped += dropped
         # Afterwards: who had a lock was recorded before the wait for it ended.
         self._owners.update()
         for call in calls:
@@ -93,6 +118,10 @@ class ParkSource:
     def tables(self) -> Tables:
         """The samples that were read: the class of the lock is the innermost frame."""
         columns = numpy.array(self._rows, numpy.int64).reshape(-1, 5).T
+        for batch, after in itertools.zip_longest(self._batches, self._batches[1:]):
+            rows = slice(batch.first, None if after is None else after.first)
+            stands_for = 1 + batch.dropped / max(batch.calls, 1)
+            columns[3, rows] = numpy.rint(columns[3, rows] * stands_for)
         # Records have the monotonic clock.
         since = time.time_ns() - time.monotonic_ns()
         threads = list(self._threads)
@@ -125,6 +154,8 @@ class ParkSource:
                 f"The owner of the lock is known for {known / whole:.0%} of the waiting time; a "
                 "lock that several readers have, has none."
             )
+        if self._trace.dropped:
+            notes.append("The weight of dropped samples is given to those of the same second.")
         return {"lost": int(self._trace.dropped), "notes": tuple(notes)}
 
 

@@ -195,6 +195,11 @@ class AgentSource:
         known = self._owners_known() if self._kind is Kind.LOCK else 1.0
         if known < 0.995:
             notes.append(f"The owner of the monitor is known for {known:.0%} of the waiting time.")
+        if self._kind is Kind.LOCK and parts.span > self._interval:
+            notes.append(
+                f"There were many: of waits below {parts.span / 1e6:.3g} ms some are samples, by "
+                "chance in proportion to their length."
+            )
         if self._engine is ProfileEngine.DELTAS and self._kind is Kind.CPU:
             notes.append("Threads of the VM itself, such as collectors, have no samples.")
         return {

@@ -1,9 +1,12 @@
 // Waits for contended monitors: where, for how long, and which thread had the monitor.
 //
-// The VM reports when a thread begins to wait, and when it has the monitor.  The profile's thread
-// looks at those that wait, and asks for the owners as long as that takes a small part of the time:
-// of most short waits the owner is unknown.  To find it out by JVM TI, the VM stops the program;
-// this is for virtual threads, and runtimes without ThreadMXBean.
+// The VM reports when a thread begins to wait, and when it has the monitor.  Of many waits some are
+// sampled, by chance: those that are longer than the period always, and others in proportion to
+// their length, each for the whole period.  So sums are right for any period, which grows until few
+// enough are sampled.  The profile's thread looks at those that wait, and asks for the owners as
+// long as that takes a small part of the time: of most short waits the owner is unknown.  To find
+// it out by JVM TI, the VM stops the program; this is for virtual threads, and runtimes without
+// ThreadMXBean.
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
@@ -16,12 +19,16 @@ namespace jvmti {
 
 namespace {
 
-constexpr int64_t kShare = 400;           // questions for owners take this part of the time
-constexpr int64_t kMostCredit = 2500000;  // nanoseconds for many at once, after a while of few
+constexpr int64_t kShare = 300;           // questions for owners take this part of the time
+constexpr int64_t kMostCredit = 3000000;  // nanoseconds for many at once, after a while of few
 constexpr int64_t kMostPrice = 200000;    // what took longer waited for a processor
-constexpr int64_t kLook = 5000000;        // nanoseconds between two looks, on average
+constexpr int64_t kLook = 8000000;        // nanoseconds between two looks, on average
 constexpr int64_t kIdleLook = 10000000;   // the same while no thread waits
 constexpr jsize kMostAsked = 32;          // at once
+constexpr int64_t kSamples = 100;         // a second
+constexpr int32_t kSome = 20;             // of these the period is found
+constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or in these
+constexpr int64_t kLongest = 100000000;   // the longest period
 constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED};
@@ -47,11 +54,15 @@ class LockSampler : NoCopy {
     int64_t began;   // 0: the thread does not wait
     uint32_t owner;  // its number plus 1; 0 if unknown
     int64_t thread;
+    int64_t period;
+    int64_t least;  // nanoseconds: shorter waits are not sampled
   };
   struct Asked {
     size_t place;  // in the waits
     int64_t began;
   };
+  double chance();
+  void find_period(int64_t now);
   bool may_ask();
   void pay(int64_t price);
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
@@ -70,6 +81,9 @@ class LockSampler : NoCopy {
   size_t next_ = 0;    // of the waits, the first to look at
   bool busy_ = false;  // whether a thread has waited since the last look
   uint32_t random_ = 1;
+  int64_t period_ = profile_.request.interval;
+  int32_t counted_ = 0;     // samples
+  int64_t counted_at_ = 0;  // since when
 };
 
 void LockSampler::prepare(JNIEnv* jni) {
@@ -93,6 +107,30 @@ void LockSampler::prepare(JNIEnv* jni) {
 void LockSampler::forget(JNIEnv* jni) {
   owners_.forget(jni);
   virtual_threads_.forget(jni);
+}
+
+// From 0 to 1, under the lock.
+double LockSampler::chance() {
+  random_ ^= random_ << 13;
+  random_ ^= random_ >> 17;
+  random_ ^= random_ << 5;
+  return random_ / 4294967296.0;
+}
+
+// Under the lock.
+void LockSampler::find_period(int64_t now) {
+  int64_t passed = now - counted_at_;
+  if (counted_ < kSome && passed < kSomeTime) return;
+  double wanted = static_cast<double>(passed + 1) * kSamples / 1e9;
+  double change = counted_at_ == 0 ? 1 : counted_ / wanted;
+  change = change < 0.1 ? 0.1 : change > 10 ? 10 : change;
+  period_ = static_cast<int64_t>(static_cast<double>(period_) * change);
+  if (period_ > kLongest) period_ = kLongest;
+  if (period_ < profile_.request.interval) period_ = profile_.request.interval;
+  uint64_t period = static_cast<uint64_t>(period_);
+  if (period > profile_.span) profile_.span = period;
+  counted_ = 0;
+  counted_at_ = now;
 }
 
 // ---- questions ---------------------------------------------------------------------------------
@@ -135,8 +173,7 @@ jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
   for (size_t i = 0; i < waits_.size() && count < kMostAsked; ++i) {
     size_t place = (next_ + i) % waits_.size();
     const Wait& wait = waits_[place];
-    if (wait.began == 0 || wait.owner != 0 || now - wait.began < profile_.request.interval)
-      continue;
+    if (wait.began == 0 || wait.owner != 0 || now - wait.began < wait.least) continue;
     asked[count] = Asked{place, wait.began};
     threads[count++] = wait.thread;
   }
@@ -179,20 +216,23 @@ int64_t LockSampler::look(JNIEnv* jni) {
   Locked locked(mutex_);
   int64_t until = busy_ || count > 0 ? kLook : kIdleLook;
   busy_ = false;
-  random_ = random_ * 1664525 + 1013904223;
-  return until / 2 + static_cast<int64_t>(static_cast<double>(until) * (random_ / 4294967296.0));
+  return until / 2 + static_cast<int64_t>(static_cast<double>(until) * chance());
 }
 
 // ---- waits -------------------------------------------------------------------------------------
 
 void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
-  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread)};
+  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), 0, 0};
   bool is_virtual =
       major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
   if (is_virtual || !owners_.known()) wait.owner = stopped_owner(env, jni, monitor);
   uint64_t id = static_cast<uint64_t>(wait.thread);
   Locked locked(mutex_);
   busy_ = true;
+  find_period(wait.began);
+  wait.period = period_;
+  wait.least = static_cast<int64_t>(static_cast<double>(period_) * chance());
+  if (wait.least < profile_.request.interval) wait.least = profile_.request.interval;
   uint32_t place = places_.find(id);
   if (place != 0) {
     waits_[place - 1] = wait;
@@ -208,22 +248,23 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
   {
     Locked locked(mutex_);
     uint32_t place = places_.find(id);
-    if (place != 0) {
-      wait = waits_[place - 1];
-      waits_[place - 1].began = 0;
-    }
+    if (place == 0) return;
+    wait = waits_[place - 1];
+    waits_[place - 1].began = 0;
+    // One that began before the profile has no beginning.
+    if (wait.began == 0 || now - wait.began < wait.least) return;
+    ++counted_;
   }
-  // One that began before the profile has no beginning.
-  if (wait.began == 0 || now - wait.began < profile_.request.interval) return;
   if (is_service_thread(jni, thread)) return;
+  int64_t waited = now - wait.began;
   LocalRef<jclass> klass(jni, jni->GetObjectClass(monitor));
   uint32_t trace = stack_below(profile_, env, thread, klass);
   if (trace == TraceTable::kNone) {
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  profile_.add(Sample{epoch_now(), now - wait.began, trace, threads_.number(jni, thread),
-                      wait.owner, layouts::SampleState::kBlocked});
+  profile_.add(Sample{epoch_now(), waited < wait.period ? wait.period : waited, trace,
+                      threads_.number(jni, thread), wait.owner, layouts::SampleState::kBlocked});
 }
 
 LockSampler& sampler_of(Profile& profile) { return *static_cast<LockSampler*>(profile.sampler); }
