@@ -34,7 +34,7 @@ _NEAR = 6
 
 @dataclass
 class _Batch:
-    """What was read at once.
+    """Calls that were read at once.
 
     Attributes:
         first: its first row.

@@ -193,6 +193,8 @@ def read(path: str) -> Profile:
                 if name in file.schema_arrow.names
             ]
         )
+        for table in (stacks, frames, threads, rows):
+            table.validate(full=True)  # Arrow reads a damaged one without a look
         labels = [str(label) for label in about["labels"]]
         offsets = stacks["frames"].combine_chunks()
         return Profile(
