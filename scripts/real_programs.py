@@ -35,12 +35,12 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+import maven  # noqa: E402
 import mixed_session  # noqa: E402
 
 PYSPARK = "3.5.3"
 TOMCAT = "10.1.30"
 LUCENE = "9.11.1"
-MAVEN_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 PAGE = ROOT / "docs" / "real_programs.md"
 
 
@@ -64,17 +64,9 @@ class Outcome:
 # ---- what is needed ----------------------------------------------------------------------------
 
 
-def from_maven(artifact: str, to: Path) -> Path:
-    """Fetch an artifact (`group:name:version:packaging[:classifier]`) and return its file."""
-    to.mkdir(parents=True, exist_ok=True)
-    _, name, version, packaging, *classifier = artifact.split(":")
-    file = to / ("-".join([name, version, *classifier]) + f".{packaging}")
-    if not file.exists():
-        subprocess.run(
-            ["mvn", "-q", "-B", MAVEN_COPY, f"-Dartifact={artifact}", f"-DoutputDirectory={to}"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
+def from_maven(artifact: str, scratch: Path) -> Path:
+    """The file of an artifact."""
+    (file,) = maven.fetched([artifact], scratch / "downloads")
     return file
 
 
@@ -233,7 +225,7 @@ PAGES = (
 
 def unpacked_tomcat(scratch: Path) -> tuple[Path, int]:
     """A new Tomcat, and the port that it will listen on."""
-    archive = from_maven(f"org.apache.tomcat:tomcat:{TOMCAT}:zip", scratch / "downloads")
+    archive = from_maven(f"org.apache.tomcat:tomcat:{TOMCAT}:zip", scratch)
     home = scratch / f"apache-tomcat-{TOMCAT}"
     shutil.rmtree(home, ignore_errors=True)
     with zipfile.ZipFile(archive) as zipped:
@@ -304,9 +296,7 @@ def processor_seconds(pid: int) -> float:
 
 def lucene(scratch: Path) -> tuple[list[str], list[str | Path]]:
     """The sources of Lucene, and what follows javac to compile them."""
-    archive = from_maven(
-        f"org.apache.lucene:lucene-core:{LUCENE}:jar:sources", scratch / "downloads"
-    )
+    archive = from_maven(f"org.apache.lucene:lucene-core:{LUCENE}:jar:sources", scratch)
     sources = scratch / "lucene"
     if not sources.exists():
         with zipfile.ZipFile(archive) as zipped:

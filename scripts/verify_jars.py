@@ -10,9 +10,7 @@ takes without, is a failure.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import fnmatch
-import subprocess
 import sys
 import time
 import zipfile
@@ -23,6 +21,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
+import maven  # noqa: E402
 from instrumentation import verification  # noqa: E402
 from jvmti import classfile  # noqa: E402
 
@@ -33,53 +32,12 @@ PROBES = {
     "plain": verification.PLAIN,
     "stopping": verification.STOPPING,
 }
-COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
-POM = """<project><modelVersion>4.0.0</modelVersion>
-<groupId>none</groupId><artifactId>none</artifactId><version>1</version><packaging>pom</packaging>
-<build><plugins><plugin><groupId>org.apache.maven.plugins</groupId>
-<artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
-<configuration><prependGroupId>true</prependGroupId><outputDirectory>{to}</outputDirectory>
-<artifactItems>{items}</artifactItems></configuration></plugin></plugins></build></project>
-"""
-ITEM = (
-    "<artifactItem><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>"
-    "{}</artifactItem>"
-)
 
 
 def listed(pattern: str = "*") -> list[str]:
     """The jars of the list, as `group:name:version`, whose names match."""
     lines = (line.partition("#")[0].strip() for line in LISTED.read_text().splitlines())
     return [line for line in lines if line and fnmatch.fnmatchcase(line, pattern)]
-
-
-def fetched(jars: list[str], to: Path) -> list[Path]:
-    """Bring what is not there yet, in one run of Maven; the files, in the order of the list.
-
-    Processes that want the same wait for each other.
-
-    Args:
-        jars: as `group:name:version`, or with a classifier: `group:name:version:sources`.
-        to: the folder for them.
-    """
-    to = to.resolve()  # Maven takes others for relative to where its file is
-    to.mkdir(parents=True, exist_ok=True)
-    parts = [one.split(":") for one in jars]
-    files = [to / f"{group}.{'-'.join(rest)}.jar" for group, *rest in parts]
-    with (to / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        missing = [one for one, file in zip(jars, files, strict=True) if not file.exists()]
-        if missing:
-            pom = to / "pom.xml"
-            items = "".join(_item(*one.split(":")) for one in missing)
-            pom.write_text(POM.format(to=to, items=items))
-            subprocess.run(["mvn", "-q", "-B", "-f", pom, COPY], check=True)
-    return files
-
-
-def _item(group: str, name: str, version: str, classifier: str = "") -> str:
-    more = f"<classifier>{classifier}</classifier>" if classifier else ""
-    return ITEM.format(group, name, version, more)
 
 
 def described(files: list[Path]) -> Counter[str]:
@@ -123,8 +81,8 @@ def main() -> int:
     )
     parser.add_argument("--describe", action="store_true", help="say what is among them")
     given = parser.parse_args()
-    files = fetched(listed(), given.jars)
-    chosen = fetched(listed(given.only), given.jars)[given.first :]
+    files = maven.fetched(listed(), given.jars)
+    chosen = maven.fetched(listed(given.only), given.jars)[given.first :]
     if given.describe:
         print(len(chosen), "jars:", dict(described(chosen)))
     failed = 0

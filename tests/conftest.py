@@ -279,12 +279,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 item.add_marker(pytest.mark.skip(reason=mark.kwargs["reason"]))
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Collect no garbage while all that pytest makes is kept: it takes a fifth of the time."""
+    gc.disable()
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Keep what was collected out of the garbage collector's way.
 
     Else each collection looks at 400,000 objects of pytest's, which takes 0.15 s.
     """
+    gc.enable()
     gc.collect()
     gc.freeze()
 

@@ -18,6 +18,8 @@ ROOT = Path(__file__).parent.parent
 INSTALLED = Path(os.environ.get("JVMTI_JVMS", ROOT / ".jvms"))
 NAMES = ("11", "17", "21", "25", "zero")
 NEWEST = "25"
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+"""Options for large programs of others that run for seconds: half of the processor time."""
 
 
 @dataclass(frozen=True)

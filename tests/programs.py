@@ -51,8 +51,16 @@ what runs beside the tests, a compiler or mypy, starves."""
 class JavaProgram:
     """A running Java program, spoken to line by line."""
 
-    def __init__(self, command: Sequence[str], directory: Path, env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        directory: Path,
+        env: Mapping[str, str],
+        *,
+        ends_with_input: bool = True,
+    ) -> None:
         self.command = list(command)
+        self._ends_with_input = ends_with_input
         self.directory = directory
         #: Every line of standard output so far.
         self.lines: list[str] = []
@@ -133,6 +141,8 @@ class JavaProgram:
         """Let the program leave, or kill it after some time; return its status."""
         if self.running():
             self._close_input()
+            if not self._ends_with_input:
+                self.process.terminate()
             try:
                 self.process.wait(timeout)
             except subprocess.TimeoutExpired:
@@ -224,7 +234,9 @@ class JavaPrograms:
         if self.jvm.feature < release:
             pytest.skip(f"{name} needs Java {release}")
         classes = compiler.classes(name, debug=debug, compiler=compiled_by)
-        return self.start([*jvm_args, "-cp", str(classes), name, *args], env=env, wrapper=wrapper)
+        arguments = [*jvm_args, "-cp", str(classes), name, *args]
+        reads = "System.in" in compiler.source(name).path.read_text()
+        return self.start(arguments, env=env, wrapper=wrapper, ends_with_input=reads)
 
     def start(
         self,
@@ -232,14 +244,28 @@ class JavaPrograms:
         *,
         env: Mapping[str, str] | None = None,
         wrapper: Sequence[str] = (),
+        ends_with_input: bool = True,
     ) -> JavaProgram:
-        """Start `java ARGUMENTS`, whatever they are."""
+        """Start `java ARGUMENTS`, whatever they are.
+
+        Args:
+            arguments: Those of the launcher.
+            env: Variables to add to the environment.
+            wrapper: A command to run the launcher with.
+            ends_with_input: Whether the program leaves when its standard input ends: another is
+                terminated.
+        """
         directory = self.directory / f"java-{len(self.started)}"
         command = [*wrapper, self.jvm.java, *self.jvm.args]
         command += [f"-XX:ErrorFile={directory}/hs_err_%p.log", "-XX:-CreateCoredumpOnCrash"]
         inherited = agent_builds.environment_of_java(directory)
         environment = {name: value for name, value in inherited.items() if name not in VARIABLES}
-        program = JavaProgram([*command, *arguments], directory, {**environment, **(env or {})})
+        program = JavaProgram(
+            [*command, *arguments],
+            directory,
+            {**environment, **(env or {})},
+            ends_with_input=ends_with_input,
+        )
         self.started.append(program)
         return program
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -108,7 +109,12 @@ class Choice:
 
 def is_below(item: pytest.Item, places: tuple[str, ...]) -> bool:
     """Whether a test is in one of these folders or files."""
-    path = item.path.relative_to(HERE)
+    return _is_below(item.path, places)
+
+
+@cache
+def _is_below(file: Path, places: tuple[str, ...]) -> bool:
+    path = file.relative_to(HERE)
     return any(path.is_relative_to(place) for place in places)
 
 

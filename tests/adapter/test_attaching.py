@@ -49,6 +49,7 @@ def test_a_program_in_a_container_is_debugged(java_program: JavaPrograms, client
     seen = len(program.lines)
     while len(program.lines) < seen + 2:
         program.read_line()
+    program.kill()
 
 
 def test_a_program_is_found_by_its_name(
@@ -61,7 +62,7 @@ def test_a_program_is_found_by_its_name(
         jar.writestr("META-INF/MANIFEST.MF", "Main-Class: Debugged\n")
         for file in compiler.classes("Debugged").glob("*.class"):
             jar.write(file, file.name)
-    program = java_program.start(["-jar", str(place)])
+    program = java_program.start(["-jar", str(place)], ends_with_input=False)
     program.expect("ready")
     client.initialize()
     with pytest.raises(Failed, match=f"no JVM has '{name}x' in its main class or jar; running are"):

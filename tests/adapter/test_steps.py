@@ -95,7 +95,7 @@ def test_lines_of_inlined_functions_stop_and_are_stepped_over(
         command = [str(jvm.java), *jvm.args, "-cp", str(inlined), "Debugged"]
         client.ask("launch", command=command, sourcePaths=[str(inlined)])
     else:
-        program = java_program.start(["-cp", str(inlined), "Debugged"])
+        program = java_program.start(["-cp", str(inlined), "Debugged"], ends_with_input=False)
         program.expect("ready")
         client.ask("attach", pid=program.pid, sourcePaths=[str(inlined)])
     client.event("initialized")

@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import doctest
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import compiler
+import jars
 import jvms
 import jvmti
 from documented import LIKE, NUMBER
 from jvmti.shell import magics, scripts
 from jvmti.shell.debugging import debugging
 
-sys.path.append(str(jvms.ROOT / "scripts"))
-
-import verify_jars
-
 if TYPE_CHECKING:
     from programs import JavaPrograms
 
 PAGE = jvms.ROOT / "docs" / "case_debugging.md"
-DATABASE = "com.h2database:h2:2.2.224"
 HASH = re.compile(r"@[0-9a-f]+\b")
 """Identity hashes of objects."""
 TYPED = re.compile(r"^In \[\d+\]: (.*)\n((?:(?!In \[).*\n)*)", re.M)
@@ -41,12 +36,12 @@ def typed_and_shown() -> list[tuple[str, str]]:
 def test_the_transcript_of_a_session_on_a_database_is_what_happens(
     java_program: JavaPrograms, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    jar, sources = verify_jars.fetched(
-        [DATABASE, f"{DATABASE}:sources"], jvms.ROOT / "build" / "jars"
-    )
+    jar, sources = jars.with_sources(jars.DATABASE)
     path = f"{jar}:{compiler.classes('Querying')}"
     url = "jdbc:h2:mem:orders"
-    program = java_program.start(["-Xmx1g", "-cp", path, "Querying", url, "1", "2", "hold"])
+    program = java_program.start(
+        [*jvms.QUICK, "-Xmx1g", "-cp", path, "Querying", url, "1", "2", "hold"]
+    )
     program.expect("ready")
     pairs = typed_and_shown()
     assert len(pairs) > 10

@@ -33,11 +33,10 @@ TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS.parent / "scripts")]
 
 import compiler  # noqa: E402
+import jars  # noqa: E402
 import jvms  # noqa: E402
-import verify_jars  # noqa: E402
 import vscode_extension  # noqa: E402
 
-DATABASE = "com.h2database:h2:2.2.224"
 SOURCE = "org/h2/command/query/Select.java"
 LINE = 775
 """`int columnCount = expressions.size();`, in a method of that file which each query calls."""
@@ -75,9 +74,7 @@ class Scene:
         self.source = self.project / SOURCE
         self._log = directory / "messages"
         self._screen: dict[str, str] = {}
-        jar, sources = verify_jars.fetched(
-            [DATABASE, f"{DATABASE}:sources"], jvms.ROOT / "build" / "jars"
-        )
+        jar, sources = jars.with_sources(jars.DATABASE)
         with zipfile.ZipFile(sources) as archive:
             archive.extractall(self.project)
         (self.home / "bin").mkdir(parents=True)

@@ -24,7 +24,6 @@ from events.test_execution import (
     test_a_frame_that_was_asked_for_is_popped,
     test_a_method_exit_brings_what_is_returned_whatever_its_type,
     test_handlers_of_one_event_are_called_in_the_order_of_their_registration,
-    test_methods_are_entered_and_left_in_java_s_own_order,
     test_the_handler_of_a_breakpoint_finds_the_thread_there,
 )
 from events.test_fields import (
@@ -36,10 +35,10 @@ from events.test_fields import (
 from events.test_frames import (
     test_a_frame_pop_is_reported_before_the_breakpoint_behind_it,
     test_a_handler_leaves_one_frame_at_a_time,
-    test_a_method_is_made_to_return_early_from_a_handler,
     test_a_popped_frame_is_entered_again,
     test_a_virtual_thread_is_made_to_return_early,
     test_local_variables_of_all_types_are_read_and_written_in_a_breakpoint,
+    test_methods_of_every_type_are_made_to_return_early_from_a_handler,
 )
 
 test_an_exception_comes_before_the_frames_are_left_and_its_catch_after = taking_turns(
@@ -51,15 +50,20 @@ test_an_event_for_one_thread_comes_from_no_other = taking_turns(
 test_an_exception_leaves_methods_without_a_value = taking_turns(
     test_execution.test_an_exception_leaves_methods_without_a_value
 )
+test_methods_are_entered_and_left_in_java_s_own_order = taking_turns(
+    test_execution.test_methods_are_entered_and_left_in_java_s_own_order
+)
 test_callbacks_are_set_all_at_once = taking_turns(test_execution.test_callbacks_are_set_all_at_once)
 test_each_of_two_environments_receives_what_it_enabled = taking_turns(
     test_execution.test_each_of_two_environments_receives_what_it_enabled
 )
 
-test_a_native_method = differing(
-    test_execution.test_a_native_method_is_entered_and_left_too,
-    *("MethodEntry", "MethodExit"),
-    raises=AssertionError,
+test_a_native_method = taking_turns(
+    differing(
+        test_execution.test_a_native_method_is_entered_and_left_too,
+        *("MethodEntry", "MethodExit"),
+        raises=AssertionError,
+    )
 )
 test_where_an_exception_is_caught = differing(
     test_exceptions.test_an_exception_is_thrown_and_caught_where_java_says,
@@ -119,7 +123,7 @@ def code(vm: jvmti.VM) -> Code:
 
 
 __all__ = [
-    "test_a_method_is_made_to_return_early_from_a_handler",
+    "test_methods_of_every_type_are_made_to_return_early_from_a_handler",
     "test_methods_are_entered_and_left_in_java_s_own_order",
     "test_a_method_exit_brings_what_is_returned_whatever_its_type",
     "kind",

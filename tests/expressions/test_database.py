@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 import compiler
-import jvms
+import jars
 import jvmti
 from jvmti.errors import ExpressionError
 from jvmti.expressions import completions, condition, evaluated
 from model.stopping import SOON, reserving
 
-sys.path.append(str(jvms.ROOT / "scripts"))
-
-import verify_jars
-
 if TYPE_CHECKING:
     from jvms import Jvm
     from programs import JavaPrograms
 
-DATABASE = "com.h2database:h2:2.2.224"
-
 
 @pytest.mark.oldest_and_newest
 def test_a_database_is_asked_in_its_own_words(jvm: Jvm, java_program: JavaPrograms) -> None:
-    (jar,) = verify_jars.fetched([DATABASE], jvms.ROOT / "build" / "jars")
+    (jar,) = jars.fetched(jars.DATABASE)
     path = f"{jar}:{compiler.classes('Querying')}"
     options = [*reserving(jvm)[:2], "-Xmx512m", "-cp", path]
     program = java_program.start([*options, "Querying", "jdbc:h2:mem:orders", "2", "4", "hold"])

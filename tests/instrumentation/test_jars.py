@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+import jars
 import jvms
 from instrumentation import verification
 
@@ -15,10 +16,10 @@ import verify_jars
 
 SAMPLE = {
     # Old code without frames, and the servlet classes that it names are not there.
-    "commons-jxpath:commons-jxpath:1.3": 160,
-    "concurrent:concurrent:1.3.4": 100,
+    jars.JXPATH: 160,
+    jars.CONCURRENT: 100,
     # Constructors that call another one in each case of a switch.
-    "org.codehaus.groovy:groovy-all:1.5.6": 1500,
+    jars.GROOVY: 1500,
 }
 
 
@@ -30,8 +31,7 @@ def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
     jvm: jvms.Jvm, name: str
 ) -> None:
     assert name in verify_jars.listed()
-    jars = verify_jars.fetched([name], jvms.ROOT / "build" / "jars")
-    found = verification.run(jvm, jars, verification.EVERYTHING)
+    found = verification.run(jvm, jars.fetched(name), verification.EVERYTHING)
     assert found.failed == {}
     assert found.classes >= SAMPLE[name]
 
@@ -40,10 +40,7 @@ def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
 @pytest.mark.on("17")
 def test_threads_stop_in_code_without_frames(jvm: jvms.Jvm) -> None:
     """Its tables of variables name some that not every way to the place has assigned."""
-    jars = verify_jars.fetched(
-        ["avalon-framework:avalon-framework:4.1.3"], jvms.ROOT / "build" / "jars"
-    )
-    found = verification.run(jvm, jars, verification.STOPPING)
+    found = verification.run(jvm, jars.fetched(jars.AVALON), verification.STOPPING)
     assert found.failed == {}
     assert found.classes >= 60
 
@@ -53,9 +50,8 @@ def test_threads_stop_in_code_without_frames(jvm: jvms.Jvm) -> None:
 @pytest.mark.timeout(400)
 def test_large_methods_without_frames_need_no_class_that_is_not_there(jvm: jvms.Jvm) -> None:
     """Their calls pass objects of the Closure compiler, which is not there, by the hundred."""
-    names = ["org.clojure:clojurescript:1.10.520", "org.clojure:clojure:1.11.1"]
-    jars = verify_jars.fetched(names, jvms.ROOT / "build" / "jars")
-    found = verification.run(jvm, jars[:1], verification.EVERYTHING, beside=jars)
+    both = jars.fetched(jars.CLOJURESCRIPT, jars.CLOJURE)
+    found = verification.run(jvm, both[:1], verification.EVERYTHING, beside=both)
     assert found.failed == {}
     assert found.classes >= 2600
 

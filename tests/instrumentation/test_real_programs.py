@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import compiler
+import jars
 import jvms
 import jvmti
 from jvmti.instrumentation.archives import instrument_file
 from programs import JavaPrograms
 
-sys.path.append(str(jvms.ROOT / "scripts"))
-
-import verify_jars
-
-DATABASE = "com.h2database:h2:2.2.224"
 COMPILER = "org.eclipse.jdt.internal.compiler.batch.Main"
 PROBES = [
     "entry *.* -> began = Counting.entered(int site, Object this, Object[] args)",
@@ -39,7 +34,19 @@ def compiled_by(jvm: jvms.Jvm, jar: Path, to: Path) -> tuple[dict[str, bytes], s
     sources = Path(__file__).parents[1] / "java"
     names = ("Probed", "Witness", "Containers", "Walked", "Values", "Streamed")
     path = f"{jar}:{compiler.classes('Counting')}"
-    command = [jvm.java, "-Xmx1g", "-cp", path, COMPILER, "-11", "-g", "-nowarn", "-d", to]
+    command = [
+        jvm.java,
+        *jvms.QUICK,
+        "-Xmx1g",
+        "-cp",
+        path,
+        COMPILER,
+        "-11",
+        "-g",
+        "-nowarn",
+        "-d",
+        to,
+    ]
     done = subprocess.run(
         [*map(str, command), *(str(sources / f"{name}.java") for name in names)],
         capture_output=True,
@@ -79,7 +86,17 @@ def check_counts(said: str) -> None:
 def queried(jvm: jvms.Jvm, jar: Path) -> tuple[str, str]:
     """Use the database from two threads: what was found, and what else was printed."""
     path = ":".join(map(str, (jar, compiler.classes("Counting"), compiler.classes("Querying"))))
-    command = [jvm.java, "-Xmx1g", "-cp", path, "Querying", "jdbc:h2:mem:orders", "2", "4"]
+    command = [
+        jvm.java,
+        *jvms.QUICK,
+        "-Xmx1g",
+        "-cp",
+        path,
+        "Querying",
+        "jdbc:h2:mem:orders",
+        "2",
+        "4",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
@@ -90,7 +107,7 @@ def queried(jvm: jvms.Jvm, jar: Path) -> tuple[str, str]:
 def test_a_database_answers_the_same_with_probes_everywhere(
     jvm: jvms.Jvm, java_program: JavaPrograms, tmp_path: Path
 ) -> None:
-    (jar,) = verify_jars.fetched([DATABASE], jvms.ROOT / "build" / "jars")
+    (jar,) = jars.fetched(jars.DATABASE)
     plain, _ = queried(jvm, jar)
     assert len(plain) > 3000
     done = instrument_file(jar, tmp_path / "probes.jar", PROBES)
@@ -101,7 +118,17 @@ def test_a_database_answers_the_same_with_probes_everywhere(
     check_counts(said)
     # And with probes that come while it runs, also into classes that are loaded later.
     path = f"{jar}:{compiler.classes('Querying')}"
-    command = ["-Xmx1g", "-cp", path, "Querying", "jdbc:h2:mem:orders", "2", "4", "hold"]
+    command = [
+        *jvms.QUICK,
+        "-Xmx1g",
+        "-cp",
+        path,
+        "Querying",
+        "jdbc:h2:mem:orders",
+        "2",
+        "4",
+        "hold",
+    ]
     program = java_program.start(command)
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:

@@ -38,7 +38,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     kept |= {
         "PYTHONPATH": str(PROGRAM.parents[1]),
         "JAVA_HOME": str(home),
-        "JAVA_TOOL_OPTIONS": "-XX:TieredStopAtLevel=1",  # starts sooner
+        "JAVA_TOOL_OPTIONS": " ".join(jvms.QUICK),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_SUBMIT_ARGS": SUBMIT,
         "PYSPARK_PYTHON": sys.executable,

@@ -113,7 +113,9 @@ def more(answers: list[int], wanted: int, seconds: float = 60) -> bool:
 def test_a_server_under_load_goes_on_answering(java_program: JavaPrograms, jvm: Jvm) -> None:
     if jvm.feature < 18:
         pytest.skip("the JDK has had a server since 18")
-    program = java_program.start(["-m", "jdk.httpserver", "-b", "127.0.0.1", "-p", "0"])
+    program = java_program.start(
+        ["-m", "jdk.httpserver", "-b", "127.0.0.1", "-p", "0"], ends_with_input=False
+    )
     while not (line := program.read_line(60)).startswith("URL"):
         pass
     with load(line.split()[-1]) as answers:

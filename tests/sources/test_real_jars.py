@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import sys
 import zipfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 import compiler
+import jars
 import jvms
 import jvmti
 from jvmti.classfile import ClassFile
@@ -18,27 +18,16 @@ from jvmti.sources.disassembly import disassembled, line_in_disassembly
 from jvmti.sources.repositories import Repositories
 from jvmti.text import modified_utf8
 
-sys.path.append(str(jvms.ROOT / "scripts"))
-
-import verify_jars
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from programs import JavaPrograms
 
-DATABASE = "com.h2database:h2:2.2.224"
-KOTLIN = "org.jetbrains.kotlin:kotlin-stdlib:2.1.0"
-
-
-def fetched(*jars: str) -> list[Path]:
-    return verify_jars.fetched([*jars], jvms.ROOT / "build" / "jars")
-
 
 @pytest.mark.newest
 @pytest.mark.slow
 def test_each_line_of_kotlins_library_is_one_of_its_sources() -> None:
-    jar, sources = fetched(KOTLIN, f"{KOTLIN}:sources")
+    jar, sources = jars.with_sources(jars.KOTLIN)
     finder = SourceFinder([sources], repositories=Repositories([]))
     lengths: dict[tuple[str, str], int] = {}
     maps = lines = inlined = 0
@@ -87,11 +76,21 @@ def test_each_line_of_kotlins_library_is_one_of_its_sources() -> None:
 def test_a_databases_sources_are_found_beside_its_jar(
     java_program: JavaPrograms, tmp_path: Path
 ) -> None:
-    jar, sources = fetched(DATABASE, f"{DATABASE}:sources")
+    jar, sources = jars.with_sources(jars.DATABASE)
     place = tmp_path / "h2-2.2.224.jar"
     shutil.copy(jar, place)
     path = f"{place}:{compiler.classes('Querying')}"
-    command = ["-Xmx1g", "-cp", path, "Querying", "jdbc:h2:mem:orders", "2", "4", "hold"]
+    command = [
+        *jvms.QUICK,
+        "-Xmx1g",
+        "-cp",
+        path,
+        "Querying",
+        "jdbc:h2:mem:orders",
+        "2",
+        "4",
+        "hold",
+    ]
     program = java_program.start(command)
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-import sys
 import time
 import zipfile
 from pathlib import Path
@@ -12,25 +11,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import jars
 import jvms
 import jvmti
 from jvmti.target.hotspot import command
 from jvmti.target.processes import inspect
 from tracing.test_trace import calls_of
 
-sys.path.append(str(jvms.ROOT / "scripts"))
-
-import verify_jars
-
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 pytestmark = pytest.mark.slow
 
-JARS = jvms.ROOT / "build" / "jars"
-JACOCO = "org.jacoco:org.jacoco.agent:0.8.13"
-OPENTELEMETRY = "io.opentelemetry.javaagent:opentelemetry-javaagent:2.16.0"
-BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
 RULE = """\
 RULE counts
 CLASS Traced$Order
@@ -46,7 +38,7 @@ REQUESTS = ("add 3", "everything", "longer 7", "complain", "late 4", "threads 2"
 @pytest.fixture(scope="module")
 def jacoco(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """JaCoCo's agent, which its jar contains."""
-    (jar,) = verify_jars.fetched([JACOCO], JARS)
+    (jar,) = jars.fetched(jars.JACOCO)
     with zipfile.ZipFile(jar) as archive:
         return Path(archive.extract("jacocoagent.jar", tmp_path_factory.mktemp("jacoco")))
 
@@ -114,7 +106,7 @@ def test_coverage_is_the_same_with_probes(
 
 @pytest.fixture(scope="module")
 def opentelemetry() -> Path:
-    (jar,) = verify_jars.fetched([OPENTELEMETRY], JARS)
+    (jar,) = jars.fetched(jars.OPENTELEMETRY)
     return jar
 
 
@@ -122,6 +114,7 @@ def fetching(java_program: JavaPrograms, *jvm_args: str) -> JavaProgram:
     program = java_program(
         "Fetching",
         jvm_args=[
+            *jvms.QUICK,
             *jvm_args,
             "-Dotel.traces.exporter=console",
             "-Dotel.metrics.exporter=none",
@@ -183,7 +176,7 @@ def test_opentelemetry_comes_while_probes_are_there(
 
 @pytest.fixture(scope="module")
 def byteman() -> Path:
-    (jar,) = verify_jars.fetched([BYTEMAN], JARS)
+    (jar,) = jars.fetched(jars.BYTEMAN)
     return jar
 
 

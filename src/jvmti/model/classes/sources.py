@@ -257,7 +257,8 @@ class SourcePath(SourceFinder):
     def _read_map(self, cls: Class) -> SourceMap | None:
         from jvmti.sources.strata import MalformedSourceMap, SourceMap
 
-        if _is_of_java(cls.source_file):
+        # The JDK's classes are Java's, also where a small runtime has left out their files' names.
+        if cls.loader is None or _is_of_java(cls.source_file):
             return None
         try:
             env = self._vm.env_with("can_get_source_debug_extension")
