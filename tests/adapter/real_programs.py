@@ -280,11 +280,10 @@ class Shop:
         thread = self.stop("NET")
         client.breakpoints(path=self.source)
         count = self.number(thread, "count")
-        client.go("next", thread)
+        step(client, "next", thread)
         assert self.at(thread) == "RETURN"
         assert self.number(thread, "net") == 10 * count
-        client.ask("stepOut", threadId=thread)
-        about = client.event("stopped", LONG).get("description", "")
+        about = step(client, "stepOut", thread).get("description", "")
         # A caller that began before the debugger came has no probes.
         if not (self.way == "late" and about.startswith("about to return to")):
             assert ".price(" not in client.top(thread)["name"], about
@@ -558,18 +557,27 @@ def tomcat(jvm: jvms.Jvm, way: str) -> None:
         )
 
 
+def step(client: Client, command: str, thread: int) -> Any:
+    """Step a thread until it stops, whatever other threads do meanwhile."""
+    client.ask(command, threadId=thread)
+    return client.event("stopped", LONG, where=lambda body: body["threadId"] == thread)
+
+
 def resume_all(client: Client) -> None:
     """Let all threads run that have come to a stop meanwhile."""
-    time.sleep(0.3)
-    while any(one["event"] == "stopped" for one in client.events[client.seen :]):
-        for one in client.events[client.seen :]:
-            if one["event"] == "stopped":
-                try:
-                    client.ask("continue", threadId=one["body"]["threadId"])
-                except Failed:
-                    pass  # it runs
-            client.seen += 1
+    done = 0
+    while True:
         time.sleep(0.3)
+        stops = [one["body"]["threadId"] for one in client.events if one["event"] == "stopped"]
+        if len(stops) == done:
+            break
+        for thread in dict.fromkeys(stops):
+            try:
+                client.ask("continue", threadId=thread)
+            except Failed:
+                pass  # it runs
+        done = len(stops)
+    client.seen = len(client.events)
 
 
 def replace_code(client: Client, source: Path, load: Load) -> str:

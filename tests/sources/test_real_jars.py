@@ -14,7 +14,7 @@ import jvms
 import jvmti
 from jvmti.classfile import ClassFile
 from jvmti.sources import Disassembly, SourceFinder, SourceMap, SourceNotFound
-from jvmti.sources.disassembly import disassembled, line_in_disassembly
+from jvmti.sources.disassembly import disassembled, line_in_first
 from jvmti.sources.repositories import Repositories
 from jvmti.text import modified_utf8
 
@@ -128,8 +128,6 @@ def test_a_disassembly_has_each_instruction_and_each_line_of_the_source() -> Non
             for instruction in method.code.instructions:
                 number = found.number_of(method.name, method.descriptor, instruction.location)
                 assert number is not None
-                at = method.name, method.descriptor, instruction.location
-                assert line_in_disassembly(file, *at) == number
                 assert found.line(number).split(":")[0].strip() == str(instruction.location)
                 first = found.first_code(number)
                 assert first is not None
@@ -139,4 +137,20 @@ def test_a_disassembly_has_each_instruction_and_each_line_of_the_source() -> Non
                 assert number is not None
                 assert found.line(number - 1) == f"       // line {line}"
             assert found.number_of(method.name, "(none)", 0) is None
-            assert line_in_disassembly(file, method.name, "(none)", 0) is None
+
+
+@pytest.mark.newest
+def test_lines_of_a_first_method_are_known_before_its_text() -> None:
+    for path in sorted(compiler.classes("Containers").glob("*.class")):
+        file = ClassFile(path.read_bytes())
+        whole = sorted(disassembled(file).lines)
+        for method in file.methods:
+            code = method.code
+            if code is None:
+                continue
+            at = method.name, method.descriptor
+            found = disassembled(file, at)
+            assert sorted(filter(None, found.lines)) == list(filter(None, whole))
+            for one in code.instructions:
+                number = line_in_first(file.source_file, code.bytecodes, code.lines, one.location)
+                assert number == found.number_of(*at, one.location)

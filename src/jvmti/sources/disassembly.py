@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 from jvmti.classfile.disassembly import Row, class_declaration, field_lines, method_rows
@@ -66,71 +67,83 @@ class Disassembly(Source):
         return next((line for at, line in self.code if at >= number), None)
 
 
-def disassembled(file: ClassFile) -> Disassembly:
+def disassembled(file: ClassFile, first: tuple[str, str] | None = None) -> Disassembly:
     """The disassembly of a class.
 
     Args:
         file: its class file.
+        first: the name and the descriptor of the method that comes before all else; see
+            `line_in_first`.
 
     Raises:
         MalformedClassFile: the class file is cut, or breaks the format.
     """
-    name = file.name.replace("/", ".")
-    rows: list[tuple[str, CodeLine | None]] = []
-    rows += [(f"// {line}", None) for line in _head(file)]
-    rows.append((f"{class_declaration(file)} {{", None))
-    rows += [(line, None) for field in file.fields for line in field_lines(field, verbose=False)]
-    for method in file.methods:
-        rows.append(("", None))
+    methods: list[list[tuple[str, CodeLine | None]]] = []
+    at = 0
+    for number, method in enumerate(file.methods):
+        if (method.name, method.descriptor) == first:
+            at = number
         code = method.code
         lines = () if code is None else code.lines
-        rows += with_lines(method.name, method.descriptor, method_rows(file, method), lines)
-    rows.append(("}", None))
-    return as_disassembly(name, rows)
+        rows = with_lines(method.name, method.descriptor, method_rows(file, method), lines)
+        methods.append([("", None), *rows])
+    fields = [(line, None) for field in file.fields for line in field_lines(field, verbose=False)]
+    before = [] if first is None or not methods else methods.pop(at)
+    if before and fields:
+        fields.insert(0, ("", None))
+    name = file.name.replace("/", ".")
+    rows_of_all = [*before, *fields, *itertools.chain(*methods)]
+    return whole_class(name, file.source_file, class_declaration(file), rows_of_all)
 
 
-def line_in_disassembly(file: ClassFile, method: str, descriptor: str, location: int) -> int | None:
-    """The answer of `Disassembly.number_of`, without the text, which takes long.
+def whole_class(
+    name: str,
+    source_file: str | None,
+    declaration: str,
+    rows: Iterable[tuple[str, CodeLine | None]],
+) -> Disassembly:
+    """The disassembly of a class from the rows of its members.
 
     Args:
-        file: the class file.
-        method: the name of the method.
-        descriptor: its descriptor.
+        name: the class, as Java writes it.
+        source_file: the source file that it names.
+        declaration: how it is declared.
+        rows: lines, with the instructions that begin there.
+    """
+    head = [f"// disassembled: no source of {name} was found"]
+    if source_file:
+        head.append(f"// compiled from {source_file}")
+    head.append(f"{declaration} {{")
+    return as_disassembly(name, [*((line, None) for line in head), *rows, ("}", None)])
+
+
+def line_in_first(
+    source_file: str | None, code: bytes, lines: Iterable[tuple[int, int]], location: int
+) -> int | None:
+    """The answer of `Disassembly.number_of` for the method that is the first of its class.
+
+    It needs no text, which takes long.
+
+    Args:
+        source_file: the source file that the class names.
+        code: the bytecodes of the method.
+        lines: locations with the source lines that begin there.
         location: the bytecode index; within an instruction counts, too.
 
     Raises:
-        MalformedClassFile: the class file is cut, or breaks the format.
+        MalformedClassFile: an instruction is unknown, or the last one is truncated.
     """
-    number = len(list(_head(file))) + 1 + len(file.fields)
-    for one in file.methods:
-        number += 2
-        code = one.code
-        is_it = (one.name, one.descriptor) == (method, descriptor)
-        if code is None:
-            if is_it:
-                return None
-            continue
-        number += 1
-        found = None
-        begins = {start for start, _ in code.lines}
-        for start, cases in starts(code.bytecodes):
-            if is_it and start > location:
-                break
-            number += 2 if start in begins else 1
-            found = number
-            if cases is not None:
-                number += cases + 2
-        if is_it:
-            return found
-        if code.exception_table:
-            number += 2 + len(code.exception_table)
-    return None
-
-
-def _head(file: ClassFile) -> Iterator[str]:
-    yield f"disassembled: no source of {file.name.replace('/', '.')} was found"
-    if file.source_file:
-        yield f"compiled from {file.source_file}"
+    number = 6 if source_file else 5  # with an empty line, the method's declaration, and `Code:`
+    found = None
+    begins = {start for start, _ in lines}
+    for start, cases in starts(code):
+        if start > location:
+            break
+        number += 2 if start in begins else 1
+        found = number
+        if cases is not None:
+            number += cases + 2
+    return found
 
 
 def with_lines(
@@ -175,6 +188,7 @@ __all__ = [
     "Disassembly",
     "as_disassembly",
     "disassembled",
-    "line_in_disassembly",
+    "line_in_first",
+    "whole_class",
     "with_lines",
 ]

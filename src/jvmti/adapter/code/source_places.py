@@ -33,14 +33,13 @@ class Shown:
 
     Attributes:
         body: its description, as the protocol has it.
-        cls: a class in it.
         is_disassembly: whether the disassembly stands in for it.
     """
 
-    def __init__(self, body: dict[str, Any], cls: Class, source: Source | None) -> None:
+    def __init__(self, body: dict[str, Any], method: Method, source: Source | None) -> None:
         self.body = body
-        self.cls = cls
         self.is_disassembly = source is None
+        self._method = method
         self._source = source
 
     @property
@@ -49,9 +48,14 @@ class Shown:
         return self._source or self.disassembly
 
     @property
+    def cls(self) -> Class:
+        """A class in it."""
+        return self._method.declaring_class
+
+    @property
     def disassembly(self) -> Disassembly:
-        """The disassembly of its class."""
-        return self.cls._vm.source_path.disassembly(self.cls)
+        """The disassembly of its class, with the method of the frame first."""
+        return self.cls._vm.source_path.disassembly(self.cls, self._method)
 
 
 class SourcePlaces:
@@ -63,7 +67,10 @@ class SourcePlaces:
 
     def __init__(self, session: DebugSession) -> None:
         self._session = session
-        self._known: dict[tuple[str, str], Shown | None] = {}
+        self._known: dict[tuple[str, str], Shown] = {}
+        """Source files, by package and name."""
+        self._code: dict[Method, Shown] = {}
+        """Disassemblies, by the method that is first in them."""
         self._numbered: list[Shown] = []
         self._paths: dict[tuple[str, str], str] = {}
         self._lock = threading.Lock()
@@ -78,6 +85,7 @@ class SourcePlaces:
             with self._lock:
                 self._paths[package, Path(path).name] = path
                 self._known.clear()
+                self._code.clear()
         return patterns
 
     def at(self, frame: Frame, place: int) -> tuple[dict[str, Any] | None, int | None]:
@@ -99,48 +107,38 @@ class SourcePlaces:
         if key in self._paths:
             return {"name": printable(file), "path": self._paths[key]}, line
         shown = self._find(key, file, method, frame)
-        if shown is None:
-            return None, None
         if shown.is_disassembly:
             try:
                 line = self._session.vm.source_path.line_in_disassembly(method, max(place, 0))
-            except (Error, LookupError, ValueError):
+            except (Error, LookupError, ValueError) as error:
+                log.debug("no code of %s: %s", method, error)
                 return None, None
         return shown.body, line
 
-    def _find(self, key: tuple[str, str], file: str, method: Method, frame: Frame) -> Shown | None:
+    def _find(self, key: tuple[str, str], file: str, method: Method, frame: Frame) -> Shown:
         with self._lock:
-            if key in self._known:
-                found = self._known[key]
-                is_other = (
-                    found is not None
-                    and found.is_disassembly
-                    and found.cls != method.declaring_class
-                )
-                if not is_other:
-                    return found
-                key = method.class_name, ""
-            elif frame.line is None:
-                key = method.class_name, ""  # other methods of the file may have lines
-            if key in self._known:
-                return self._known[key]
+            found = self._known.get(key) or self._code.get(method)
+        if found is not None:
+            return found
         source: Source | None = None
-        path = self._session.vm.source_path
         try:
-            source = path.file_of(method, frame.line)
+            source = self._session.vm.source_path.file_of(method, frame.line)
         except LookupError as error:
             log.debug("%s", error)
         except (Error, OSError) as error:
             log.debug("the source of %s is unknown: %s", method, error)
         shown = self._described(file, source, method)
         with self._lock:
-            self._known[key] = shown
+            if source is None:
+                self._code[method] = shown
+            else:
+                self._known[key] = shown
         return shown
 
     def _described(self, file: str, source: Source | None, method: Method) -> Shown:
         if source is not None and source.file is not None:
             path = str(source.file)
-            return Shown({"name": printable(file), "path": path}, method.declaring_class, source)
+            return Shown({"name": printable(file), "path": path}, method, source)
         body: dict[str, Any] = {}
         if source is None:
             body["name"] = printable(f"{method.class_name.rpartition('.')[2]}.class")
@@ -150,7 +148,7 @@ class SourcePlaces:
             body |= {"path": source.path, "origin": source.path.partition("!")[0]}
         with self._lock:
             body["sourceReference"] = len(self._numbered) + 1
-            shown = Shown(body, method.declaring_class, source)
+            shown = Shown(body, method, source)
             self._numbered.append(shown)
         return shown
 
@@ -184,7 +182,7 @@ class SourcePlaces:
         with self._lock:
             found = list(self._paths.values())
             for one in self._known.values():
-                if one is not None and not one.is_disassembly and one.source.file is not None:
+                if one.source.file is not None:
                     found.append(str(one.source.file))
         return list(dict.fromkeys(found))
 
@@ -192,7 +190,7 @@ class SourcePlaces:
     def loaded_sources(self, given: Arguments) -> dict[str, Any]:
         """The sources that frames have shown so far."""
         with self._lock:
-            bodies = [one.body for one in self._known.values() if one is not None]
+            bodies = [one.body for one in [*self._known.values(), *self._code.values()]]
             files = [{"name": name, "path": path} for (_, name), path in self._paths.items()]
         return {"sources": files + bodies}
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.code.source_places import SourcePlaces
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.variables import VariableRequests
+    from jvmti.model.classes.java_class import Class
 
 _LEVELS = 1000
 """Frames in a response, where the client does not say how many."""
@@ -26,7 +27,10 @@ class FrameReference:
     Attributes:
         halted: its thread.
         depth: its place in the stack, 0 for the topmost.
+        cls: the class of its method, once it has been shown; what is known of it stays known.
     """
+
+    cls: Class | None = None
 
     def __init__(self, halted: HaltedThread, depth: int) -> None:
         self.halted = halted

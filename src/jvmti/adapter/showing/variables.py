@@ -67,7 +67,8 @@ class VariableRequests:
         local = FrameParts(reference.frame)
         if not frame.is_native:
             found.append(("Locals", local, "locals", False))
-        static = StaticParts(self._session.vm, frame.method.declaring_class)
+        reference.cls = frame.method.declaring_class
+        static = StaticParts(self._session.vm, reference.cls)
         if static.named:
             found.append(("Static", static, None, True))
         scopes = []

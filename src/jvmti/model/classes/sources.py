@@ -19,6 +19,7 @@ from jvmti.interface.errors import (
     AbsentInformation,
     Error,
     JavaException,
+    NativeMethod,
     NotAvailable,
     UnmodifiableClass,
 )
@@ -27,7 +28,6 @@ from jvmti.sources.source import Source, SourceNotFound
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.classfile.structure import ClassFile
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
@@ -63,9 +63,6 @@ class SourcePath(SourceFinder):
         self._maps = weakref.WeakKeyDictionary()
         self._disassemblies: weakref.WeakKeyDictionary[Class, Disassembly]
         self._disassemblies = weakref.WeakKeyDictionary()
-        self._files: weakref.WeakKeyDictionary[Class, ClassFile]
-        self._files = weakref.WeakKeyDictionary()
-        """Class files of those that are not disassembled yet."""
 
     @property
     def _shares_files(self) -> bool:
@@ -133,21 +130,27 @@ class SourcePath(SourceFinder):
             pass
         return self.find(name, file, self.loaded_from(cls))
 
-    def disassembly(self, cls: Class) -> Disassembly:
+    def disassembly(self, cls: Class, first: Method | None = None) -> Disassembly:
         """The disassembly of a class as a source; kept while you hold the class.
+
+        Args:
+            cls: the class.
+            first: the method that comes before all else.
 
         Raises:
             SourceNotFound: it has no code: it is an array class or a primitive type.
 
         JVM TI: RetransformClasses, GetBytecodes.
         """
+        if first is not None:
+            return self._disassembled(cls, (first.name, first.signature))
         found = self._disassemblies.get(cls)
         if found is None:
-            found = self._disassemblies[cls] = self._disassembled(cls)
+            found = self._disassemblies[cls] = self._disassembled(cls, None)
         return found
 
     def line_in_disassembly(self, method: Method, location: int) -> int | None:
-        """The number of the line in `disassembly` that has an instruction of a method.
+        """The number of the line in a disassembly that has an instruction of its first method.
 
         It is there before the text is, which takes long.
 
@@ -156,44 +159,46 @@ class SourcePath(SourceFinder):
             location: the bytecode index in the code without our probes.
 
         Raises:
-            SourceNotFound: as for `disassembly`.
+            JvmtiError: the class has been unloaded.
 
-        JVM TI: RetransformClasses, GetBytecodes.
+        JVM TI: GetBytecodes, GetLineNumberTable.
         """
-        from jvmti.sources.disassembly import line_in_disassembly
+        from jvmti.classfile.opcodes import starts
+        from jvmti.sources.disassembly import line_in_first
 
-        cls = method.declaring_class
-        name, descriptor = method.name, method.signature
-        if cls not in self._disassemblies:
-            try:
-                file = self._files.get(cls)
-                if file is None:
-                    file = self._files[cls] = cls.class_file_before_probes
-                return line_in_disassembly(file, name, descriptor, location)
-            except (UnmodifiableClass, NotAvailable):
-                pass
-        return self.disassembly(cls).number_of(name, descriptor, location)
+        try:
+            code = self._vm.lookup_env.get_bytecodes(method)
+        except NativeMethod:
+            return None
+        lines = [(one.start_location, one.line_number) for one in method.lines]
+        last = max((at for at, _ in starts(code)), default=0)
+        if list(self._vm._agent.locate_before_probes([method], [last])) != [last]:
+            file = method.declaring_class.class_file_before_probes
+            its = file.method(method.name, method.signature).code
+            if its is not None:
+                code, lines = its.bytecodes, its.lines
+        return line_in_first(method.source_file, code, lines, location)
 
     def forget_code(self, cls: Class) -> None:
         """Disassemble a class anew: it has been redefined."""
         self._disassemblies.pop(cls, None)
-        self._files.pop(cls, None)
 
     @staticmethod
-    def _disassembled(cls: Class) -> Disassembly:
+    def _disassembled(cls: Class, first: tuple[str, str] | None) -> Disassembly:
         # Imported at their first use, as in other places here: a prompt appears sooner.
         from jvmti.classfile.disassembly import Row, code_rows
-        from jvmti.sources.disassembly import as_disassembly, disassembled, with_lines
+        from jvmti.sources.disassembly import disassembled, whole_class, with_lines
 
         try:
-            return disassembled(cls.class_file_before_probes)
+            return disassembled(cls.class_file_before_probes, first)
         except (UnmodifiableClass, NotAvailable):
             if cls.is_array or cls.is_primitive:
                 raise SourceNotFound(f"{cls.name} has no code", []) from None
         # The VM shows the files of hidden classes to nobody, but their methods.
-        rows: list[Any] = [(f"class {cls.name} {{", None)]
+        rows: list[Any] = []
         pool = cls.constant_pool
-        for method in cls.methods:
+        methods = sorted(cls.methods, key=lambda one: (one.name, one.signature) != first)
+        for method in methods:
             rows += [("", None), (f"  {method};", None)]
             try:
                 code = list(code_rows(method.bytecodes, pool, cls.signature[1:-1], "    "))
@@ -203,7 +208,7 @@ class SourcePath(SourceFinder):
             lines = [(one.start_location, one.line_number) for one in method.lines]
             rows.append(("    Code:", None))
             rows += with_lines(method.name, method.signature, map(Row._make, code), lines)
-        return as_disassembly(cls.name, [*rows, ("}", None)])
+        return whole_class(cls.name, cls.source_file, f"class {cls.name}", rows)
 
     def loaded_from(self, cls: Class) -> str | None:
         """The path of the jar or folder that a class was loaded from, as its code source says.

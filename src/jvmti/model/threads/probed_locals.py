@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import InvalidSlot, NotAvailable
+from jvmti.model.objects.reading import read_elements
 from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
 
@@ -62,7 +63,23 @@ class ProbedLocals(Locals):
         return dict(zip(map(self._key, variables), self._read(variables), strict=True))
 
     def _read(self, variables: Sequence[Variable], lost: Any = None) -> list[Any]:
-        return [self._value(one) for one in variables]
+        slots = [self._slot(one) for one in variables]
+        if not slots:
+            return []
+        first = min(one.place for one in slots)
+        count = max(one.place for one in slots) + 1 - first
+        vm, values = self._frame._vm, self._probed.values
+        # What is in a box here is a number, and what is an object there may be a box.
+        objects = read_elements(vm, values, first, count)
+        numbers = objects
+        if any(one.letter != "L" for one in slots):
+            numbers = read_elements(vm, values, first, count, unbox=True)
+        return [
+            objects[slot.place - first]
+            if slot.letter == "L"
+            else to_python(vm, numbers[slot.place - first], one.signature)
+            for one, slot in zip(variables, slots, strict=True)
+        ]
 
     def _slot(self, variable: Variable) -> ProbedVariable:
         found = self._probed.variable(variable.slot)
