@@ -29,6 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 from run import compile_program, machine, ratio_of, time_of  # noqa: E402
 
 import jvms  # noqa: E402
+import jvmti  # noqa: E402
 from adapter.client import Client  # noqa: E402
 
 Figures = dict[str, float]
@@ -137,10 +138,13 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
     with program(jvm, classes, AGENT.format(port)) as target:
         for _ in range(chosen.rounds):
             # A debugger of its own for each session, as an editor starts one.
+            began = time.perf_counter_ns()
             with closing(Program(*command)) as client:
+                started = time.perf_counter_ns() - began
                 target.ask("beat 1")
                 for what in ("first stop", "look", "step", "step"):
                     _add(found, what, client.ask(what))
+                _add(found, "start", started + found["first stop"][-1])
                 client.ask("go on")
                 target.ask("beat 0")
                 client.ask("detach")
@@ -150,6 +154,7 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
                 client.ask(what)
                 target.ask("run 300")
                 found[what] = [target.ask(f"run {chosen.hits // 50}")]
+            found["native condition"] = found["condition"]
             client.ask("detach")
             turns = Turns(target, chosen.turns)
             lost = turns.lost(lambda: client.ask("attach"), lambda: client.ask("detach"))
@@ -182,7 +187,8 @@ class Editor:
 
     def attach(self, pid: int, *breakpoints: dict[str, Any]) -> None:
         """Attach to a program, with breakpoints."""
-        self.client.ask("attach", pid=pid, sourcePaths=[str(HERE)])
+        # All threads, as with JDI.
+        self.client.ask("attach", pid=pid, sourcePaths=[str(HERE)], poolThreads=0)
         self.client.event("initialized")
         self.set(*breakpoints)
         self.client.ask("configurationDone")
@@ -219,11 +225,12 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
         pid = target.process.pid
         for _ in range(chosen.rounds):
             target.ask("beat 1")
-            editor = Editor()
+            started, editor = _timed(Editor)
             began = time.perf_counter_ns()
             editor.attach(pid, {"line": LINE})
             thread = editor.client.stopped("breakpoint")
             _add(found, "first stop", time.perf_counter_ns() - began)
+            _add(found, "start", started + found["first stop"][-1])
             _add(found, "look", _timed(partial(editor.look, thread))[0])
             for _ in range(2):
                 _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
@@ -258,6 +265,14 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             assert len(body["threads"]) >= chosen.threads, len(body["threads"])
             _add(found, "threads", taken)
         editor.close()
+    # As the VM itself has breakpoints in programs that were launched.
+    reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=())).split()
+    with program(jvm, classes, *reserved) as target:
+        editor = Editor()
+        editor.attach(target.process.pid, {"line": LINE, "condition": CONDITION})
+        target.ask("run 1000")
+        found["native condition"] = [target.ask(f"run {chosen.hits}")]
+        editor.close()
     return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
 
 
@@ -265,9 +280,11 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
 
 _MEASURES = [
     ("first stop", "attach to the first stop", 2),
+    ("start", "from the start of the debugger's process to the first stop", 2),
     ("look", "stop to stack, variables and fields in the client", 2),
     ("step", "a step over a line", 2),
     ("condition", f"a hit whose condition is false: `{CONDITION}`", 50),
+    ("native condition", "the same in a program that was launched", 50),
     ("log", f"a hit that is logged: `{MESSAGE}`", 50),
     ("threads", "all threads with their names", 2),
 ]

@@ -81,6 +81,7 @@ MUTATIONS = (
     Mutation("every hit counts as the first", "stop_hits.cpp", "request->passes.fetch_add(1) + 1", "request->passes.fetch_add(0) + 1", STOPS),
     Mutation("a breakpoint of a thread stops others", "stop_hits.cpp", "for (size_t i = 0; i < request->threads.size(); ++i) {", "for (size_t i = 0; i <= request->threads.size(); ++i) { return true;", STOPS),
     Mutation("== is != in conditions", "stop_condition.cpp", "      return left == right;", "      return left != right;", STOPS),
+    Mutation("fields of null are not false", "stop_condition.cpp", "if (owner == nullptr) return Found::kFalse;", "if (owner == nullptr) return Found::kTrue;", STOPS),
     Mutation("<= is < in conditions", "stop_condition.cpp", "      return left <= right;", "      return left < right;", STOPS),
     Mutation("a step out stops at once", "stepping.cpp", "if (depth < stepping.depth) return Arrival::kArrived;", "if (depth <= stepping.depth) return Arrival::kArrived;", STOPS),
     Mutation("a step stops inside lines", "stepping.cpp", "return line >= 0 && starts ? Arrival::kArrived : Arrival::kGoOn;", "return Arrival::kArrived;", STOPS),

@@ -228,6 +228,25 @@ def test_a_request_that_takes_long_is_shown_and_cancelled(
 
 
 @pytest.mark.newest
+def test_of_large_pools_a_few_threads_are_listed(client: Client, command: list[str]) -> None:
+    """An editor that lists thousands of threads stalls."""
+    client.launch(line("GROSS"), command=command)
+    thread = client.stopped()
+    executor = "((java.util.concurrent.ThreadPoolExecutor) (Object) WAITING.get(0))"
+    made = "WAITING.add(java.util.concurrent.Executors.newFixedThreadPool(600))"
+    client.evaluate(thread, made)
+    assert client.evaluate(thread, f"{executor}.prestartAllCoreThreads()")["result"] == "600"
+    listed = {one["name"]: one["id"] for one in client.ask("threads")["threads"]}
+    assert "pool-1-thread-20" in listed
+    assert "pool-1-thread-21" not in listed
+    assert len(listed) < 60
+    with pytest.raises(Failed, match="these threads are not listed; poolThreads"):
+        client.ask("pause", threadId=listed["… 580 more threads pool-1-thread-…"])
+    client.evaluate(thread, f"{executor}.shutdownNow()")
+    client.disconnect()
+
+
+@pytest.mark.newest
 def test_threads_that_start_and_end_are_reported(client: Client, command: list[str]) -> None:
     """Each has a number of the list of threads, and its name."""
     client.launch(line("GROSS"), command=command)

@@ -133,7 +133,8 @@ def test_the_end_of_the_jvm_is_reported_at_the_prompt(
         terminal.wait_for(rf"The JVM {program.pid} Idle has ended\.")
         error = terminal.ask("env.get_all_threads()", "SessionClosed: the JVM")
         assert "<string>" not in error
-        terminal.type("\x04")
+        # That is what becomes of Ctrl-D while a message is printed: the terminal is not raw then.
+        terminal.type("\x00")
         assert terminal.end() == 0
 
 

@@ -352,3 +352,32 @@ def test_zsh_completes(shells: Path) -> None:
 
 def test_targets_of_completion_are_the_jvms_that_run(idle: JavaProgram) -> None:
     assert f"{idle.pid}\tIdle" in here("completion", "--targets").stdout.splitlines()
+
+
+_LOST = """
+import _thread
+import time
+from jvmti.commands.sigterm import end_at_sigterm
+
+class Dropped:
+    def __del__(self):
+        _thread.interrupt_main()
+        for _ in range(10):
+            pass
+        print("not interrupted", flush=True)
+
+end_at_sigterm()
+try:
+    Dropped()
+    time.sleep(50)
+    print("lost")
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interrupt_that_python_drops_comes_again() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LOST], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (done.stdout, done.stderr) == ("interrupted\n", "")

@@ -89,6 +89,8 @@ public class Stopping {
                 return "" + guarding();
             case "proxied":
                 return "" + proxied();
+            case "parts":
+                return "" + parts(new Part("first", new Part("second", null)), null, number);
             default:
                 return "what is " + what;
         }
@@ -252,6 +254,39 @@ public class Stopping {
             best = Math.min(best, System.nanoTime() - began + (sum == 1 ? 1 : 0));
         }
         return best;
+    }
+
+    static class Sized {
+        int size = 7;
+    }
+
+    static class Part extends Sized {
+        final Part next;
+        final String name;
+        boolean open = true;
+        char letter = 'c';
+        byte small = -5;
+        short medium = 300;
+        int size = 3;
+        long large = 1L << 40;
+        float share = 1.5f;
+        double weight = 2.5;
+        Object any = "an object";
+        int[] array;
+
+        Part(String name, Part next) {
+            this.name = name;
+            this.next = next;
+        }
+
+        int grown(int n) {
+            return size + n; // mark: grown
+        }
+    }
+
+    static int parts(Part part, Part none, int n) {
+        Object some = part;
+        return part.grown(n) + (none == some ? 1 : 0); // mark: parts
     }
 
     public static void main(String[] arguments) throws Exception {

@@ -17,6 +17,7 @@ import jvmti
 from jvmti.debug.conditions import ConditionError, ControllerCondition, compiled, parse
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.structures import LocalVariableEntry
+from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
 from jvmti.operations.agent import AgentOperations
@@ -432,6 +433,83 @@ def test_conditions_are_what_python_makes_of_them(vm: jvmti.VM, program: JavaPro
         point.cancel()
 
 
+FIELDS = [
+    ("part.open", True),
+    ("not part.open", False),
+    ("part.letter == 99 and part.small == -5 and part.medium == 300", True),
+    ("part.size == 3", True),
+    ("part.size > 3", False),
+    ("3 > part.size", False),
+    ('part["Stopping$Sized"].size == 7', True),
+    ("part.large == 1099511627776", True),
+    ("part.large < 1099511627776", False),
+    ("part.share == 1.5 and part.weight >= 2.5", True),
+    ("part.weight < 2.5", False),
+    ("part.name == 'first'", True),
+    ("part.name != 'first'", False),
+    ("part.any == 'an object' and part.array is None", True),
+    ("part.next.name == 'second' and part.next.size == 3", True),
+    ("part.next.next is None", True),
+    ("part.next.next.size == 3", False),
+    ("part.next.next.name == 'third'", False),
+    ("none.size == 3", False),
+    ("none.next.next.open", False),
+    ("not none.open and n == 1", True),
+    ("n == 2 or part.next.size == 3", True),
+]
+
+
+def test_conditions_look_into_objects_to_any_depth(vm: jvmti.VM, program: JavaProgram) -> None:
+    program.ask("start t parts 1")  # the class of its variables is loaded
+    program.ask("join t")
+    parts = method(vm, "parts")
+    points = [parts.breakpoint(line=LINE["parts"], when=when) for when, _ in FIELDS]
+    program.ask("start t parts 1")
+    assert program.ask("join t") == "4"
+    hits = [(when, point.hits) for point, (when, _) in zip(points, FIELDS, strict=True)]
+    assert hits == [(when, int(holds)) for when, holds in FIELDS]
+    for point in points:
+        point.cancel()
+
+
+@pytest.mark.natively("weaving asks, too")
+def test_a_java_condition_on_fields_that_is_false_asks_nobody(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    program.ask("start t parts 1")  # its class is loaded
+    program.ask("join t")
+    (grown,) = (one for one in vm.find_class("Stopping$Part").methods if one.name == "grown")
+    for text in ("size > 3", "this.size == 3 && n == 2", 'next.next.name.equals("x") || n > 1'):
+        with grown.breakpoint(line=LINE["grown"], when=condition(text), do=print) as point:
+            answered = vm.stats.agent.events_answered  # type: ignore[union-attr]
+            program.ask("start t parts 1")
+            program.ask("join t")
+            assert vm.stats.agent.events_answered == answered, text  # type: ignore[union-attr]
+            assert point.hits == 0
+    with grown.breakpoint(line=LINE["grown"], when=condition("size == 3 && n == 1")) as stops:
+        program.ask("start t parts 1")
+        assert taken(stops).locals["n"] == 1
+    program.ask("join t")
+
+
+@pytest.mark.natively("probes evaluate more")
+def test_fields_that_the_agent_cannot_compare_are_named(vm: jvmti.VM) -> None:
+    parts = method(vm, "parts")
+    for when, says in [
+        ("part.sizes == 3", r"Stopping\$Part has no field 'sizes' of its instances"),
+        ("part.size.less == 3", "a int has no fields"),
+        ("some.size == 3", "java.lang.Object has no field 'size'"),
+        ("part.size == 'x'", "part.size is a int, which compares with an integer, not 'x'"),
+        ("part.name > 'x'", "no order"),
+        ("part.array == 3", "None only, not 3"),
+        ("part.size == none.size", "two variables"),
+    ]:
+        with pytest.raises(ConditionError, match=says):
+            parts.breakpoint(line=LINE["parts"], when=when)
+    with pytest.raises(ConditionError, match=r"'part.size'.*only breakpoints compare fields"):
+        vm.catch("java.lang.Error", when="part.size == 3")
+
+
 @pytest.mark.natively("the controller reads variables natively")
 def test_a_condition_decided_here_is_what_the_agent_makes_of_it(
     vm: jvmti.VM, program: JavaProgram
@@ -507,19 +585,23 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
     number = point._number
     env, _ = point._numbers[number]
     agent = AgentOperations(vm._session, env._number)
+    classes = (stopping.cls(vm), vm.find_class("java.lang.String"))
+    fields = [one for cls in classes for one in cls.fields if not one.is_static]
     taken = refused = 0
     for _ in range(800):
         words: list[int] = []
         for _ in range(rng.choice([1, 1, 2, 5])):
-            if rng.random() < 0.4:
+            if rng.random() < 0.6:
                 type_ = ord(rng.choice("IJFDLT"))
-                words += [1, type_, rng.randrange(20), rng.choice([1, 2, 2, 3]), rng.choice(large)]
+                operation = rng.choice([1, 1, 5, 6, 7, 7])
+                slot = rng.randrange(20 if operation in (1, 5) else len(fields) + 1)
+                words += [operation, type_, slot, rng.choice([1, 2, 2, 3]), rng.choice(large)]
             else:
                 words += [*rng.choices(small, k=4), rng.choice(large)]
         words = words[: rng.choice([len(words)] * 9 + [len(words) - 1])]
         texts = rng.randbytes(rng.choice([0, 4, 7, 8]))
         try:
-            agent.install_breakpoint(number, method(vm, "mixed"), 0, words, texts)
+            agent.install_breakpoint(number, method(vm, "mixed"), 0, words, texts, fields)
             taken += 1
         except jvmti.JvmtiError:
             refused += 1

@@ -36,6 +36,7 @@ _INHERITED = (
     "hotCodeReplace",
     "javac",
     "virtualThreads",
+    "poolThreads",
     "token",
 )
 """Arguments that the sessions of child JVMs have from their parent's."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti.debug import conditions
+from jvmti.debug.condition_fields import ConditionFields
 from jvmti.debug.stop_probes import exactly, stop_probe
 from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.debug.variables import parameters
@@ -432,37 +433,71 @@ class Breakpoint(StopRequest):
         return found
 
     def _condition(self, method: Method, at: int) -> conditions.Condition:
+        """The part of the condition that the agent decides at a place."""
+        if self._is_decided_by_place:
+            found = self._decided_part(method, at)
+            if found is not None:
+                return found
         if self._tree is None or self._text is None:
             return conditions.NONE
-        env = self._vm.breakpoints.environment("can_access_local_variables")
-        try:
-            table = env.get_local_variable_table(method)
-        except AbsentInformation:
-            table = []
+        table = self._table(method)
         if self._has_inexact_float(table):
             return conditions.NONE
         try:
-            # javac -g:none leaves an empty table out; other compilers do not.
-            return conditions.compiled(
-                self._text, self._tree, table, at, unnamed=() if table else parameters(method)
-            )
+            made = self._compiled(self._text, self._tree, table, method, at)
         except conditions.ConditionError:
             if self._when is None:
                 raise
             return conditions.NONE  # the function decides all of it
+        return made._replace(is_all=getattr(self._function, "remaining", "") is None)
+
+    def _decided_part(self, method: Method, at: int) -> conditions.Condition | None:
+        """As much of it as the types of variables and fields let the agent decide there."""
+        function: Any = self._function
+        text, remaining = function.decided_at(self._vm, [(method, at)])
+        if text is None:
+            return None
+        try:
+            table = self._table(method)
+            made = self._compiled(text, conditions.parse(text), table, method, at)
+        except conditions.ConditionError:
+            return None  # it has lengths, or boxes
+        return made._replace(is_all=remaining is None)
+
+    def _table(self, method: Method) -> Sequence[LocalVariableEntry]:
+        env = self._vm.breakpoints.environment("can_access_local_variables")
+        try:
+            return env.get_local_variable_table(method)
+        except AbsentInformation:
+            return []
+
+    def _compiled(
+        self,
+        text: str,
+        tree: ast.expr,
+        table: Sequence[LocalVariableEntry],
+        method: Method,
+        at: int,
+    ) -> conditions.Condition:
+        # javac -g:none leaves an empty table out; other compilers do not.
+        unnamed = () if table else parameters(method)
+        find_field = ConditionFields(self._vm, method).find
+        return conditions.compiled(text, tree, table, at, unnamed, find_field)
 
     def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
         with self._placing:
             if (method, at) in self.places:
                 return
             self._agent(self._number).install_breakpoint(
-                self._number, method, at, condition.instructions, condition.texts
+                self._number,
+                method,
+                at,
+                condition.instructions,
+                condition.texts,
+                list(condition.fields),
             )
             self.places.append((method, at))
-            if (
-                condition is not conditions.NONE
-                and getattr(self._function, "remaining", "") is None
-            ):
+            if condition.is_all:
                 self._decided.append((method, at))
             if not self._follows_redefinitions:
                 self._follows_redefinitions = True

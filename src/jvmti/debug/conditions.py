@@ -1,11 +1,12 @@
 """Conditions of breakpoints, compiled from text; the agent evaluates them without the controller.
 
-A condition compares local variables with constants: ``n > 1000 and name == "Host"``.  Python's own
-parser reads it; `jvmti.layouts.conditions` has the instructions.
+A condition compares local variables, and fields of objects in them, with constants: ``n > 1000 and
+order.customer.name == "Host"``.  Python's own parser reads it; `jvmti.layouts.conditions` has the
+instructions.
 
 The method of a breakpoint is known, so its condition goes to the agent.  A watchpoint or catchpoint
 can stop in any method: `ControllerCondition` compiles the condition for that one and interprets the
-same instructions in the controller.
+same instructions in the controller. It has no fields.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
     from jvmti.env.structures import LocalVariableEntry
+    from jvmti.model.classes.java_class import Field
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
@@ -77,9 +79,17 @@ class Condition(NamedTuple):
     """In the form of `jvmti.layouts.conditions.INSTRUCTION`, one after the other."""
     texts: bytes
     """The texts that it compares with, in UTF-16."""
+    fields: Sequence[Field] = ()
+    """The fields that it reads."""
+    is_all: bool = False
+    """Whether nothing is left of a function's condition."""
 
 
 NONE = Condition([], b"")
+
+FindField = Callable[[str, str, "str | None"], "Field"]
+"""Finds the field of a class: by the signature of the class, the field's name, and the name of the
+class that declares it, where that is given. Raises LookupError."""
 
 
 class ConditionError(Error, ValueError):
@@ -106,6 +116,7 @@ def compiled(
     table: Sequence[LocalVariableEntry],
     location: int,
     unnamed: Sequence[Variable] = (),
+    find_field: FindField | None = None,
 ) -> Condition:
     """A condition on the local variables in scope at a location.
 
@@ -116,6 +127,7 @@ def compiled(
         location: the bytecode index of the breakpoint.
         unnamed: the parameters, where the class was compiled without names: ``slot1`` is the one
             in slot 1.
+        find_field: finds fields; ``None`` if the condition can have none.
 
     Raises:
         ConditionError: there is no such variable, or it cannot be compared so.
@@ -124,14 +136,18 @@ def compiled(
         Variable(one.name, one.signature, one.slot) for one in table if _is_there(one, location)
     ]
     by_slot = [Variable(one.name or f"slot{one.slot}", one.signature, one.slot) for one in unnamed]
-    compiler = _Compiler(text, there or by_slot, table)
+    compiler = _Compiler(text, there or by_slot, table, find_field)
     compiler.condition(tree)
     if len(compiler.code) > LIMITS.INSTRUCTIONS:
         raise ConditionError(
             f"the condition {text!r} is too long: it makes {len(compiler.code)} instructions, and "
             f"{LIMITS.INSTRUCTIONS} is the most{_OTHERS}"
         )
-    return Condition([number for one in compiler.code for number in one], bytes(compiler.texts))
+    return Condition(
+        [number for one in compiler.code for number in one],
+        bytes(compiler.texts),
+        list(compiler.fields),
+    )
 
 
 def _is_there(variable: LocalVariableEntry, location: int) -> bool:
@@ -155,6 +171,9 @@ class ControllerCondition:
     def __init__(self, vm: VM, text: str) -> None:
         self._text = text
         self._tree = parse(text)
+        for one in ast.walk(self._tree):
+            if isinstance(one, ast.Attribute):
+                raise _Compiler(text, None).refuse(one, f"only breakpoints compare fields{_OTHERS}")
         self._env = vm.breakpoints.environment("can_access_local_variables")
         self._without: set[str] = set()
 
@@ -222,6 +241,10 @@ def _double(bits: int) -> float:
     return float(value)
 
 
+def _is_value(tree: ast.expr) -> bool:
+    return isinstance(tree, ast.Name | ast.Attribute)
+
+
 class _Compiler:
     """Compiles to instructions; without variables it only checks the syntax."""
 
@@ -230,8 +253,12 @@ class _Compiler:
         text: str,
         variables: Sequence[Variable] | None,
         all_variables: Sequence[LocalVariableEntry] = (),
+        find_field: FindField | None = None,
     ) -> None:
         self.text = text
+        self.find_field = find_field
+        self.fields: dict[Field, int] = {}
+        """Those that it reads, with their places among them."""
         self.variables = variables
         self.all_variables = all_variables
         self.code: list[list[int]] = []
@@ -257,7 +284,7 @@ class _Compiler:
                     [lambda pair=pair: self.comparison(tree, *pair) for pair in pairs],
                     Operation.SKIP_IF_FALSE,
                 )
-            case ast.Name():
+            case ast.Name() | ast.Attribute():
                 self.test(tree, tree, Relation.EQUAL, True)
             case _:
                 raise self.refuse(
@@ -280,12 +307,12 @@ class _Compiler:
         relation = _RELATIONS.get(type(operator))
         if relation is None:
             raise self.refuse(whole, f"the agent does not know `in`{_OTHERS}")
-        if isinstance(left, ast.Name) and not isinstance(right, ast.Name):
+        if _is_value(left) and not _is_value(right):
             self.test(whole, left, relation, self.constant(right))
-        elif isinstance(right, ast.Name) and not isinstance(left, ast.Name):
+        elif _is_value(right) and not _is_value(left):
             self.test(whole, right, _TURNED[relation], self.constant(left))
         else:
-            both = isinstance(left, ast.Name)
+            both = _is_value(left)
             what = "two variables" if both else "no variable"
             for side in () if both else (left, right):
                 if not isinstance(side, ast.Constant):
@@ -302,16 +329,61 @@ class _Compiler:
                 return value
         raise self.refuse(tree, f"not a Java constant{_OTHERS}")
 
-    def test(self, whole: ast.expr, name: ast.expr, relation: Relation, value: Any) -> None:
-        assert isinstance(name, ast.Name)
+    def test(self, whole: ast.expr, value: ast.expr, relation: Relation, constant: Any) -> None:
+        name, path = self.path(value)
         if self.variables is None:
             return
         variable = self.variable(name)
-        signature = variable.signature
-        type_, constant = self.typed(whole, variable, relation, value)
+        before = self.taken(value, variable, path)
+        if before:
+            signature = before[-1][0].signature
+            variable = Variable(ast.unparse(value), signature, self.place_of(before[-1][0]))
+        type_, number = self.typed(whole, variable, relation, constant)
         if type_ in "LT" and relation not in _EQUALITY:
-            raise self.refuse(whole, f"{name.id} is a {java_name(signature)}, which has no order")
-        self.code.append([Operation.TEST, ord(type_), variable.slot, relation, constant])
+            raise self.refuse(
+                whole, f"{variable.name} is a {java_name(variable.signature)}, which has no order"
+            )
+        self.code += [take for _, take in before]
+        operation = Operation.TEST_FIELD if before else Operation.TEST
+        self.code.append([operation, ord(type_), variable.slot, relation, number])
+
+    def path(self, tree: ast.expr) -> tuple[ast.Name, list[tuple[str, str | None]]]:
+        """The variable of a value, and fields from there: names, and classes that declare them."""
+        path: list[tuple[str, str | None]] = []
+        while isinstance(tree, ast.Attribute):
+            name, declared_by, tree = tree.attr, None, tree.value
+            if isinstance(tree, ast.Subscript):
+                owner = tree.slice
+                if not isinstance(owner, ast.Constant) or not isinstance(owner.value, str):
+                    raise self.refuse(tree, "in brackets is the class that declares the field")
+                declared_by, tree = owner.value, tree.value
+            path.insert(0, (name, declared_by))
+        if not isinstance(tree, ast.Name):
+            raise self.refuse(tree, f"it is neither a variable nor a constant{_OTHERS}")
+        return tree, path
+
+    def taken(
+        self, whole: ast.expr, variable: Variable, path: Sequence[tuple[str, str | None]]
+    ) -> list[tuple[Any, list[int]]]:
+        """The fields of a path, each with the instruction that takes the object that has it."""
+        found: list[tuple[Any, list[int]]] = []
+        signature = variable.signature
+        take = [Operation.TAKE_LOCAL, 0, variable.slot, 0, 0]
+        for name, declared_by in path:
+            if self.find_field is None:
+                raise self.refuse(whole, f"only breakpoints compare fields{_OTHERS}")
+            try:
+                one = self.find_field(signature, name, declared_by)
+            except LookupError as error:
+                raise self.refuse(whole, f"{error}{_OTHERS}") from None
+            found.append((one, take))
+            signature = one.signature
+            take = [Operation.TAKE_FIELD, 0, self.place_of(one), 0, 0]
+        return found
+
+    def place_of(self, one: Any) -> int:
+        """The place of a field among those of the condition."""
+        return self.fields.setdefault(one, len(self.fields))
 
     def variable(self, name: ast.Name) -> Variable:
         assert self.variables is not None

@@ -1,9 +1,9 @@
 """Java conditions of breakpoints: the part that the agent decides, and the rest.
 
-The agent compares local variables with constants (`jvmti.debug.conditions`), and its probes compare
-fields of objects, too (`jvmti.tracing.conditions`). Of a condition whose parts are joined by
-``&&``, it decides those that it can: where one is false, the thread does not stop and Python is not
-asked.  Otherwise the whole condition is evaluated in the frame.
+The agent compares local variables and fields of objects with constants (`jvmti.debug.conditions`),
+and its probes compare lengths, too (`jvmti.tracing.conditions`). Of a condition whose parts are
+joined by ``&&``, it decides those that it can: where one is false, the thread does not stop and
+Python is not asked.  Otherwise the whole condition is evaluated in the frame.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class JavaCondition:
         self.not_for_float = frozenset(translator.inexact)
 
     def decided_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> DecidedPart:
-        """The part that probes decide at places in loaded classes.
+        """The part that the agent decides at places in loaded classes.
 
         It may have fields of objects, whose types are known there.
 

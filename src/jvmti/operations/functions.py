@@ -641,7 +641,13 @@ class Operations(Calling):
 
     @operation(91)
     def install_breakpoint(
-        self, number: Int, method: Method, location: Location, condition: list[Long], texts: Bytes
+        self,
+        number: Int,
+        method: Method,
+        location: Location,
+        condition: list[Long],
+        texts: Bytes,
+        fields: list[Field],
     ) -> None:
         """Add a breakpoint to a stop request; others may have one there, too.
 
@@ -651,6 +657,7 @@ class Operations(Calling):
             location: where in the method.
             condition: rows of `jvmti.layouts.conditions.INSTRUCTION`; none for no condition.
             texts: the texts that they compare with, in UTF-16.
+            fields: the fields that they read, of instances.
         """
         ...
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.completer import SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
 from IPython.terminal.interactiveshell import TerminalInteractiveShell
+from prompt_toolkit.filters import Condition
 from traitlets.config import Config
 
 from jvmti import heap
@@ -54,6 +55,7 @@ class Prompt(TerminalInteractiveShell):
 
     def attend(self, vm: VM | None) -> None:
         """Add this package's magics, completion, question marks and escaped display."""
+        _leave_by_late_end_of_input(self)
         plain = self.display_formatter.formatters["text/plain"]
         for dumped in (heap.Class, heap.Leaks, heap.Object, heap.Objects, heap.Suspect):
             plain.for_type(dumped, _escaped)
@@ -88,6 +90,19 @@ class Prompt(TerminalInteractiveShell):
 
     def _showtraceback(self, etype: Any, evalue: Any, stb: Any) -> None:
         super()._showtraceback(etype, evalue, [_escaped_text(part) for part in stb])
+
+
+def _leave_by_late_end_of_input(shell: Prompt) -> None:
+    """Leave at Ctrl-D even while a message is printed above the prompt.
+
+    The terminal is not in raw mode for that moment, and what is typed then arrives as a zero byte.
+    """
+
+    @shell.pt_app.key_bindings.add(
+        "c-@", filter=Condition(lambda: not shell.pt_app.default_buffer.text), eager=True
+    )
+    def _(event: Any) -> None:
+        event.app.exit(exception=EOFError)
 
 
 def _line_magic(vm: VM, names: Mapping[str, Any], name: str, text: str) -> Callable[[str], None]:

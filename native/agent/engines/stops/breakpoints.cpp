@@ -67,11 +67,11 @@ namespace operations {
 
 jvmtiError InstallBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
                              const In<jlocation>& location, const In<List<jlong>>& condition,
-                             const In<Bytes>& texts) {
+                             const In<Bytes>& texts, const In<List<kinds::Field>>& fields) {
   EnteredRequest request(call, number.c());
   if (!request.is(kBreakpointEvent)) return call.outcome();
-  StopCondition* read =
-      StopCondition::read(call, condition.items(), condition.count(), texts.data(), texts.size());
+  StopCondition* read = StopCondition::read(call, condition.items(), condition.count(),
+                                            texts.data(), texts.size(), fields);
   if (call.refused()) return call.outcome();
   LocalRef<jclass> klass(call.jni);
   jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), klass.out());

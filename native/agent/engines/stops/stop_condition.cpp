@@ -1,5 +1,6 @@
 #include "agent/engines/stops/stop_condition.h"
 
+#include <cstring>
 #include <new>
 
 #include "agent/calls/call.h"
@@ -42,13 +43,32 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
     case Operation::kSkipIfFalse:
     case Operation::kSkipIfTrue:
       return one.target > at && one.target <= count;
+    case Operation::kTakeLocal:
+      return true;
     case Operation::kTest:
-      break;
-    default:
-      return false;
+      return good_comparison(one, units);
+    case Operation::kTakeField:
+    case Operation::kTestField:
+      return good_field(one) &&
+             (one.operation == Operation::kTakeField || good_comparison(one, units));
   }
+  return false;
+}
+
+// Whether the field exists and has the type that it is used with.
+bool StopCondition::good_field(const Instruction& one) const {
+  if (static_cast<size_t>(one.slot) >= fields_.size()) return false;
+  char has = fields_[static_cast<size_t>(one.slot)].type;
+  bool is_object = has == 'L' || has == '[';
+  if (one.operation == Operation::kTakeField || one.type == 'L' || one.type == 'T') {
+    return is_object;
+  }
+  if (one.type == 'I') return std::strchr("ZBCSI", has) != nullptr;
+  return has == one.type;
+}
+
+bool StopCondition::good_comparison(const Instruction& one, jint units) const {
   bool equality = one.relation == Relation::kEqual || one.relation == Relation::kNotEqual;
-  if (one.slot < 0 || one.slot > 0xFFFF) return false;
   switch (one.type) {
     case 'I':
     case 'J':
@@ -68,7 +88,8 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
 }
 
 StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
-                                   const unsigned char* texts, jint size) {
+                                   const unsigned char* texts, jint size,
+                                   const In<List<kinds::Field>>& fields) {
   if (count == 0) return nullptr;
   constexpr jint kWords = layouts::kInstructionWords;
   constexpr jint kLongest = layouts::ConditionLimits::kInstructions;
@@ -84,6 +105,15 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
   bool good = made->instructions_.reserve(static_cast<size_t>(instructions));
   good = good && made->texts_.allocate(static_cast<size_t>(size) / sizeof(jchar));
   if (good && size > 0) std::memcpy(made->texts_.get(), texts, static_cast<size_t>(size));
+  good = good && made->fields_.reserve(static_cast<size_t>(fields.count()));
+  for (jint i = 0; good && i < fields.count(); ++i) {
+    const FieldRecord* record = fields.record(i);
+    if (record->is_static) {
+      unmake(made);
+      return call.refuse(JVMTI_ERROR_INVALID_FIELDID, "field %d of the condition is static", i);
+    }
+    made->fields_.put(Field{record->id, record->klass, record->type});
+  }
   if (!good) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   for (jint i = 0; good && i < instructions; ++i) {
     layouts::Instruction word;
@@ -155,22 +185,78 @@ StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thr
       if (env->GetLocalObject(thread, 0, one.slot, value.out()) != JVMTI_ERROR_NONE) {
         return Found::kUnreadable;
       }
-      if (one.type == 'T') return test_text(jni, value, one);
-      bool wanted = (value == nullptr) == (one.relation == Relation::kEqual);
-      return wanted ? Found::kTrue : Found::kFalse;
+      return test_object(jni, value, one);
+    }
+  }
+}
+
+StopCondition::Found StopCondition::test_object(JNIEnv* jni, jobject value,
+                                                const Instruction& one) const {
+  if (one.type == 'T') return test_text(jni, value, one);
+  bool wanted = (value == nullptr) == (one.relation == Relation::kEqual);
+  return wanted ? Found::kTrue : Found::kFalse;
+}
+
+bool StopCondition::belongs(JNIEnv* jni, jobject owner, const Field& field) {
+  LocalRef<jclass> klass = class_behind(jni, field.klass);
+  return klass != nullptr && jni->IsInstanceOf(owner, klass);
+}
+
+StopCondition::Found StopCondition::test_field(JNIEnv* jni, jobject owner,
+                                               const Instruction& one) const {
+  if (owner == nullptr) return Found::kFalse;
+  const Field& field = fields_[static_cast<size_t>(one.slot)];
+  if (!belongs(jni, owner, field)) return Found::kUnreadable;
+  auto compare = [&](auto value, auto constant) {
+    bool holds = related(one.relation, static_cast<decltype(constant)>(value), constant);
+    return holds ? Found::kTrue : Found::kFalse;
+  };
+  switch (field.type) {
+    case 'Z':
+      return compare(jni->GetBooleanField(owner, field.id), one.constant);
+    case 'B':
+      return compare(jni->GetByteField(owner, field.id), one.constant);
+    case 'C':
+      return compare(jni->GetCharField(owner, field.id), one.constant);
+    case 'S':
+      return compare(jni->GetShortField(owner, field.id), one.constant);
+    case 'I':
+      return compare(jni->GetIntField(owner, field.id), one.constant);
+    case 'J':
+      return compare(jni->GetLongField(owner, field.id), one.constant);
+    case 'F':
+      return compare(jni->GetFloatField(owner, field.id), double_of(one.constant));
+    case 'D':
+      return compare(jni->GetDoubleField(owner, field.id), double_of(one.constant));
+    default: {
+      LocalRef<> value(jni, jni->GetObjectField(owner, field.id));
+      return test_object(jni, value, one);
     }
   }
 }
 
 bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
   bool truth = true;
+  LocalRef<> taken(jni);
   for (size_t at = 0; at < instructions_.size();) {
     const Instruction& one = instructions_[at++];
     switch (one.operation) {
-      case Operation::kTest: {
-        Found found = test(env, jni, thread, one);
+      case Operation::kTest:
+      case Operation::kTestField: {
+        Found found = one.operation == Operation::kTest ? test(env, jni, thread, one)
+                                                        : test_field(jni, taken, one);
         if (found == Found::kUnreadable) return true;
         truth = found == Found::kTrue;
+        break;
+      }
+      case Operation::kTakeLocal:
+        if (env->GetLocalObject(thread, 0, one.slot, taken.out()) != JVMTI_ERROR_NONE) return true;
+        break;
+      case Operation::kTakeField: {
+        if (taken == nullptr) break;
+        const Field& field = fields_[static_cast<size_t>(one.slot)];
+        if (!belongs(jni, taken, field)) return true;
+        taken.reset(jni->GetObjectField(taken, field.id));
         break;
       }
       case Operation::kNot:

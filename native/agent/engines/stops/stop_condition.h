@@ -4,12 +4,11 @@
 
 #include <jvmti.h>
 
+#include "agent/calls/call.h"
 #include "base/containers.h"
 #include "generated/layouts.h"
 
 namespace jvmti {
-
-struct Call;
 
 // There is one truth value.  A test sets it, `kNot` turns it round, the two jumps go forward only,
 // so that every condition comes to its end; what it is then decides.
@@ -19,7 +18,7 @@ class StopCondition : NoCopy {
 
   // Null where there is no condition, or, with a refusal, one that makes no sense.
   static StopCondition* read(Call& call, const jlong* words, jint count, const unsigned char* texts,
-                             jint size);
+                             jint size, const In<List<kinds::Field>>& fields);
   // Of the topmost frame of the current thread.  What cannot be read makes it true: a thread that
   // stops once too often can be sent on.
   bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const;
@@ -39,11 +38,24 @@ class StopCondition : NoCopy {
     jlong constant;
   };
   enum class Found { kFalse, kTrue, kUnreadable };
+  // A field of instances. What names its class is the session's, for as long as it lasts.
+  struct Field {
+    jfieldID id;
+    jweak klass;
+    char type;
+  };
   Found test(jvmtiEnv* env, JNIEnv* jni, jthread thread, const Instruction& one) const;
+  Found test_field(JNIEnv* jni, jobject owner, const Instruction& one) const;
+  Found test_object(JNIEnv* jni, jobject value, const Instruction& one) const;
   Found test_text(JNIEnv* jni, jobject value, const Instruction& one) const;
   bool good(const Instruction& one, jint at, jint count, jint units) const;
+  bool good_field(const Instruction& one) const;
+  bool good_comparison(const Instruction& one, jint units) const;
+  // Whether the object has the field, whose class may have been unloaded.
+  static bool belongs(JNIEnv* jni, jobject owner, const Field& field);
 
   Vector<Instruction> instructions_;
+  Vector<Field> fields_;
   Array<jchar> texts_;
 };
 

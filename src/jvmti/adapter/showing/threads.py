@@ -1,4 +1,4 @@
-"""The request ``threads``: those of the program, and of virtual threads a few."""
+"""The request ``threads``: those of the program, of large pools and of virtual threads a few."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
+from jvmti.adapter.showing.thread_pools import without_rest_of_pools
 from jvmti.adapter.stopped_threads import HaltedThread, PausedThread
 from jvmti.interface.errors import ThreadNotAlive
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
@@ -21,6 +23,10 @@ _INEXACT = 32
 """Their count may be wrong by a few platform threads."""
 _MORE = (1 << 53) - 1
 """The number of those that are not listed."""
+_MANY = 500
+"""Of this many platform threads, or fewer, all are listed."""
+_OF_POOL = 20
+"""Threads of each pool in the list of more, unless the configuration says otherwise."""
 
 
 class ThreadRequests:
@@ -36,6 +42,8 @@ class ThreadRequests:
         self._listed: list[Thread] = []
         self._more = 0
         """About how many virtual threads are not listed."""
+        self._pools: dict[str, int] = {}
+        """The numbers that stand for the threads of pools that are not listed."""
 
     @answers("threads")
     def threads(self, given: Arguments) -> dict[str, Any]:
@@ -46,18 +54,25 @@ class ThreadRequests:
             return {"threads": []}
         threads = list(vm.threads)
         known = set(vm.threads.ids(threads))
-        for halted in session.halted.all():
-            if halted.id not in known:
-                known.add(halted.id)
-                threads.append(halted.thread)
-        threads += self._virtual(known)
+        stopped = {halted.id: halted.thread for halted in session.halted.all()}
+        threads += [thread for number, thread in stopped.items() if number not in known]
+        threads += self._virtual(known | stopped.keys())
         numbers = vm.threads.ids(threads)
         about = vm.env.map.get_thread_info(threads)
-        listed = [
-            {"id": number, "name": printable(name) or f"virtual thread {number}"}
+        named = [
+            (number, printable(name) or f"virtual thread {number}")
             for number, name, status in zip(numbers, about.name, about.status.tolist(), strict=True)
             if not status
         ]
+        left: dict[str, int] = {}
+        most = session.configuration.number("poolThreads", _OF_POOL)
+        is_wanted = session.configuration.has("poolThreads") or len(known) > _MANY
+        if is_wanted and most > 0:
+            named, left = without_rest_of_pools(named, most, stopped)
+        listed = [{"id": number, "name": name} for number, name in named]
+        for pool, count in left.items():
+            number = self._pools.setdefault(pool, _MORE - 1 - len(self._pools))
+            listed.append({"id": number, "name": f"… {quantity(count, 'more thread')} {pool}"})
         if self._more:
             listed.append({"id": _MORE, "name": f"… about {self._more:,} more virtual threads"})
         return {"threads": listed}
@@ -93,6 +108,11 @@ class ThreadRequests:
             raise RequestFailed(
                 "these virtual threads are not listed; virtualThreads in the configuration says "
                 "how many are"
+            )
+        if number in self._pools.values():
+            raise RequestFailed(
+                "these threads are not listed; poolThreads in the configuration says how many of a "
+                "pool are"
             )
         lists: list[Callable[[], list[Thread]]] = [lambda: list(vm.threads), lambda: self._listed]
         if not self._session.halted.whole.is_stopped:
