@@ -74,7 +74,7 @@ def read(path: Path) -> Other:
     jvm = next(one for one in map(jvms.named, ("17", "21", "25", "11")) if not one.missing)
     classes = compiler.classes("readers.NetBeans", library=jar)
     done = jvm.run(
-        *("-Xmx1g", f"-Djava.io.tmpdir={path.parent}", "-cp", f"{jar}:{classes}"),
+        *(*jvms.QUICK, "-Xmx1g", f"-Djava.io.tmpdir={path.parent}", "-cp", f"{jar}:{classes}"),
         *("readers.NetBeans", path, "Dumped"),
         timeout=120,
     )

@@ -28,7 +28,8 @@ ENVIRONMENT["PYTHONPATH"] = str(PROGRAM.parents[1])
 
 def command(jvm: Jvm, ways: str, *options: str) -> list[str]:
     kind = "zero" if jvm.args else "server"
-    return [sys.executable, str(PROGRAM), ways, f"{jvm.home}/lib/{kind}/libjvm.so", *options]
+    library = f"{jvm.home}/lib/{kind}/libjvm.so"
+    return [sys.executable, str(PROGRAM), ways, library, *jvms.QUICK, *options]
 
 
 def run(jvm: Jvm, ways: str, *options: str) -> dict[str, Any]:

@@ -37,13 +37,16 @@ PLANS = ((*EVERYTHING, *RECORDING, *STOPPING), EVERYTHING, RECORDING, STOPPING)
 """A case has one of these.  All of them together outgrow many methods, which ends them early."""
 PROGRAMS = ("Probed", "Containers", "Values", "Workload", "Shop", "Leaks")
 COMPILE = (
-    "c++ -std=c++17 -O2 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
+    "c++ -std=c++17 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra"
 )
 
 
-def build(folder: Path) -> Path:
-    """The program that damages and instruments, with the library in it."""
+def build(folder: Path, optimization: str = "-O2") -> Path:
+    """The program that damages and instruments, with the library in it.
+
+    Without optimization it is there in a third of the time, and each case takes five times as long.
+    """
     native = jvms.ROOT / "native"
     generated = folder / "generated"
     subprocess.run(
@@ -57,6 +60,7 @@ def build(folder: Path) -> Path:
     folders = [native, folder]
     command = [
         *COMPILE.split(),
+        optimization,
         *(f"-I{one}" for one in folders),
         *map(str, sources),
         "-o",
@@ -86,9 +90,9 @@ def framed(parts: Iterable[bytes]) -> bytes:
 class Fuzzer:
     """The program that is built, with its plans and classes."""
 
-    def __init__(self, paths: Iterable[Path], folder: Path) -> None:
+    def __init__(self, paths: Iterable[Path], folder: Path, optimization: str = "-O2") -> None:
         self.folder = folder
-        self.program = build(folder)
+        self.program = build(folder, optimization)
         self.plans, self.classes = folder / "plans", folder / "classes"
         self.plans.write_bytes(framed(plan_of(list(map(parsed, probes))) for probes in PLANS))
         self.classes.write_bytes(framed(class_files(paths)))

@@ -14,6 +14,6 @@ from robustness.faults import fuzz_classes
 @pytest.mark.timeout(900)
 def test_damaged_class_files_harm_nobody(tmp_path: Path) -> None:
     classes = [compiler.classes(name) for name in fuzz_classes.PROGRAMS[:3]]
-    done = fuzz_classes.Fuzzer(classes, tmp_path).run(5_000, 7)
+    done = fuzz_classes.Fuzzer(classes, tmp_path, "-O0").run(5_000, 7)
     assert done.returncode == 0, done.stdout
     assert "5000 cases" in done.stdout
