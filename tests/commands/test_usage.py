@@ -20,6 +20,7 @@ from command_line import here, run
 from jvmti.commands import VERBS, command, main, prepare
 from jvmti.commands.examples import examples
 from jvmti.commands.heap import VERBS as HEAP_VERBS
+from jvmti.commands.heap import verb_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,10 +79,11 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
         "jvmti.commands",
         "jvmti.commands.failure",
         "jvmti.commands.parsing",
+        "jvmti.interruption",
     }
 
 
-WITH_NUMBERS = {"events", "conformance", "heap"}
+WITH_NUMBERS = {"events", "conformance"}
 """Verbs whose options are about columns, constants or functions; they import NumPy for them."""
 
 
@@ -95,6 +97,32 @@ def test_help_of_a_verb_imports_nothing_heavy(verb: str) -> None:
 def test_the_overview_says_of_a_verb_what_the_verb_says_of_itself(verb: str) -> None:
     first = (type(command(verb)).__doc__ or "").splitlines()[0]
     assert first == f"{VERBS[verb]}."
+
+
+@pytest.mark.parametrize("verb", HEAP_VERBS)
+def test_the_overview_of_the_heap_says_of_a_verb_what_the_verb_says_of_itself(verb: str) -> None:
+    first = (type(verb_command(verb)).__doc__ or "").splitlines()[0]
+    assert first == f"{HEAP_VERBS[verb]}."
+
+
+@pytest.mark.parametrize("module", ["argparse", "numpy", "jvmti.model.vm"])
+def test_ctrl_c_while_modules_are_imported_ends_the_command(module: str, tmp_path: Path) -> None:
+    # It comes as soon as the module is looked for.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os, signal, sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *more):\n"
+        f"        if name == {module!r} and sys.argv[-1] == '--help':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Finder())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "jvmti", "heap", "histogram", "--help"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:

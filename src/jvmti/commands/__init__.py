@@ -29,6 +29,7 @@ from jvmti.commands.failure import (
     CommandFailed,
 )
 from jvmti.commands.parsing import Parser, add_verbs, mistyped, program_without_dashes
+from jvmti.interruption import interruptible
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -77,11 +78,13 @@ def command(verb: str) -> Command:
     return made
 
 
-def prepare(only: str | None = None) -> Parser:
-    """The parser for all verbs, or for one; then the other verbs are not imported."""
+def prepare(words: Sequence[str] | None = None) -> Parser:
+    """The parser for all verbs, or for the one of a line; then the others are not imported."""
     parser, verbs = _prepared()
-    for verb in VERBS if only is None else (only,):
-        its = command(verb)
+    for verb in VERBS if words is None else words[:1]:
+        its: Any = command(verb)
+        if hasattr(its, "wanted"):
+            its.wanted = words
         text = inspect.getdoc(its) or ""
         sub = verbs.add_parser(
             verb,
@@ -116,7 +119,10 @@ def _prepared() -> tuple[Parser, Any]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
+    """Run one command and return its exit code.
+
+    What is imported for it meets Ctrl-C with an exit: where `jvmti.__main__` called.
+    """
     try:
         return _run(list(sys.argv[1:] if arguments is None else arguments))
     except KeyboardInterrupt:
@@ -155,7 +161,7 @@ def _run(words: list[str]) -> int:
         raise CommandFailed(mistyped("command", words[0], VERBS), USAGE)
     if words[:1] == ["run"] and launched is None:
         program_without_dashes(words)
-    parser = prepare(words[0]) if words and words[0] in VERBS else _overview()
+    parser = prepare(words) if words and words[0] in VERBS else _overview()
     given, unknown = parser.parse_known_args(words)
     if unknown:
         if launched is None:
@@ -168,6 +174,7 @@ def _run(words: list[str]) -> int:
     if launched is not None and not hasattr(given, "target"):
         given.parser.error("this command starts no program: nothing may follow --")
     given.launched = launched
+    interruptible()
     code: int = given.command.run(given) or 0
     sys.stdout.flush()
     return code

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from jvmti.interruption import INTERRUPTED
+
 FAILED = 1
 USAGE = 2
 NOT_FOUND = 3
 UNREACHABLE = 4
-INTERRUPTED = 130
 
 
 class CommandFailed(Exception):
