@@ -24,6 +24,7 @@ from profiling.shares import error, noise, of_thread, parsed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jvmti.profile.profile import Profile
     from programs import JavaProgram, JavaPrograms
 
 ENGINES = ["perf", "timer"]
@@ -86,7 +87,7 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     assert limits.engine == engine
     assert limits.interval == 0.001
     assert limits.failed is not None
-    assert limits.failed < 0.1 * len(profile)
+    assert limits.failed < 0.04 * len(profile)
     assert limits.lost == 0
     assert limits.safepoint_biased is False
     assert profile.began <= int(profile.samples.time.min())
@@ -137,15 +138,19 @@ def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaPr
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_kernel_is_told_apart(vm: jvmti.VM, program: JavaProgram, engine: str) -> None:
-    with opened(vm, engine, interval=0.002) as profile:
-        known = parsed(program.ask("zeros 1.5", timeout=60))
-    main = of_thread(profile, "main")
-    found = {one.name: one.own_share for one in main.top(10, "kind")}["kernel"]
-    # The VM counts in ticks, and what it takes for user time has been off by a quarter.
-    assert found == pytest.approx(known["kernel"] / known["all"], abs=0.35)
-    assert found > 0.5
+    def of_kernel(work: str) -> tuple[float, Profile]:
+        with opened(vm, engine, interval=0.002) as profile:
+            program.ask(f"{work} 1", timeout=60)
+        main = of_thread(profile, "main")
+        kinds = {one.name: one.own_share for one in main.top(10, "kind")}
+        return kinds.get("kernel", 0.0), main
+
+    # A read of 4 MB is hundreds of microseconds in the kernel, and one or two elsewhere.
+    reading, main = of_kernel("zeros")
+    assert reading > 0.9
     calling = main.callers("(kernel)")
     assert any("FileDispatcherImpl.read0" in line for line in calling.lines())
+    assert of_kernel("mixed")[0] < 0.1
 
 
 def test_threads_that_come_and_go_are_followed(vm: jvmti.VM, program: JavaProgram) -> None:
