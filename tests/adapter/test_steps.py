@@ -33,7 +33,10 @@ def test_steps_pass_over_the_jdk_and_end_where_it_calls_back(begin: Begin, way: 
     # The JDK calls it again, or has done with it.
     assert client.top(thread)["line"] in (line("EACH"), line("SIZE"), line("LAMBDA"))
     while client.top(thread)["line"] != line("VISITED"):
-        client.go("next", thread)
+        client.post("next", {"threadId": thread}, is_valid=True)
+        answered = client.response()["seq"]
+        client.stopped()
+        assert client.events[client.seen - 1]["seq"] > answered
     # A late agent's probes are where lines begin.
     client.go("stepIn", thread)
     assert client.top(thread)["line"] == line("SQUARE")

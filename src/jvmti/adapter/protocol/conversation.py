@@ -55,6 +55,7 @@ class Conversation:
         self._input_is_over = False
         self._asked: dict[int, queue.Queue[bool]] = {}
         self._afterwards: list[Callable[[], object]] = []
+        self._meanwhile: list[Callable[[], object]] = []
         self.is_over = threading.Event()
         self.progress = Progress(self)
 
@@ -113,6 +114,13 @@ class Conversation:
         gets to know that it has stopped again.
         """
         self._afterwards.append(action)
+
+    def meanwhile(self, action: Callable[[], object]) -> None:
+        """Do something quick just before the current request is answered.
+
+        The client gets to know of what comes of it after the response, all the same.
+        """
+        self._meanwhile.append(action)
 
     # ---- in --------------------------------------------------------------------------------
 
@@ -240,9 +248,16 @@ class Conversation:
             self.progress.end()
             with self._lock:
                 self._current = None
-        self._send(response)
-        actions, self._afterwards = self._afterwards, []
-        for action in actions:
+        before, self._meanwhile = self._meanwhile, []
+        after, self._afterwards = self._afterwards, []
+        if response["success"] and before:
+            with self._framing.held():
+                for action in before:
+                    action()
+                self._send(response)
+        else:
+            self._send(response)
+        for action in after:
             if response["success"]:
                 try:
                     action()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import RawIOBase
 from typing import Any, BinaryIO
 
@@ -40,7 +41,7 @@ class Framing:
         self._reader = reader
         self._arrived = bytearray()
         self._writer = writer
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()
         self._sequence = 0
 
     def read(self) -> Any:
@@ -94,6 +95,12 @@ class Framing:
         data = self._reader.read(_AT_ONCE)
         self._arrived += data or b""
         return bool(data)
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        """Messages of other threads come after those that the calling thread writes inside."""
+        with self._writing:
+            yield
 
     def write(
         self, message: dict[str, Any], numbered: Callable[[int], object] | None = None

@@ -94,6 +94,7 @@ class RunRequests:
             Whether all threads run on, which were suspended with it.
         """
         halted_threads = self._session.halted
+        conversation = self._session.conversation
         runs_all = halted_threads.whole.is_stopped and not given.flag("singleThread")
 
         def resume() -> None:
@@ -105,7 +106,11 @@ class RunRequests:
                         halted_threads.resume(one)
             halted_threads.resume(halted)
 
-        self._session.conversation.afterwards(resume)
+        if runs_all or halted.stop is None:
+            conversation.afterwards(resume)
+        else:
+            # To wake the thread takes as long as to write the response.
+            conversation.meanwhile(resume)
         return runs_all
 
     @answers("next")
