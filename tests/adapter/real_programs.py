@@ -341,9 +341,11 @@ class Shop:
         wanted = [{"dataId": info["dataId"], "accessType": "write"}]
         body = client.ask("setDataBreakpoints", breakpoints=wanted)
         assert body["breakpoints"][0]["verified"], body
-        self.resume(thread)
-        stop = client.event("stopped", LONG)
-        assert stop["reason"] == "data breakpoint", stop
+        client.breakpoints(path=self.source)
+        # Each thread of a server writes it; those that have come to the line stay there.
+        client.ask("continue", threadId=thread)
+        written = "data breakpoint"
+        stop = client.event("stopped", LONG, where=lambda body: body["reason"] == written)
         thread = stop["threadId"]
         # Scala writes it in a method of its own.
         frame = next(one for one in client.frames(thread) if ".round(" in one["name"])
