@@ -27,11 +27,10 @@ class NumberedField:
 
 
 class FieldNumbers:
-    """The numbers of fields, class by class, looked up once."""
+    """The numbers of fields, class by class."""
 
     def __init__(self, vm: RunningVM) -> None:
         self._vm = vm
-        self._own: dict[str, list[NumberedField]] = {}
 
     def of(self, cls: Any) -> list[NumberedField]:
         """The fields of a class by their numbers.

@@ -18,7 +18,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.heap_passes import EDGE
 from jvmti.liveheap import passes
-from jvmti.liveheap.field_numbers import FieldNumbers
+from jvmti.liveheap.field_numbers import FieldNumbers, NumberedField
 from jvmti.liveheap.passes import PassOverran, Progress
 from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped, escaped_lines
@@ -276,8 +276,9 @@ class ReferrerQueries:
             rows = EDGE.rows(edges)
         except ValueError as error:
             raise ProtocolError(f"the agent's list of references: {error}") from None
-        names: dict[int, str] = {}
-        numbered: dict[Any, list[Any]] = {}
+        classes = self._classes({mark: one for mark, one in objects.items() if one is not None})
+        names: dict[Any, str] = {}
+        numbered: dict[Any, list[NumberedField]] = {}
         for mark, number, index, thread, depth, method, weak in rows:
             try:
                 kind = HeapReferenceKind(number)
@@ -302,19 +303,21 @@ class ReferrerQueries:
             referrer = objects.get(mark)
             if referrer is None:
                 continue
-            cls = referrer
-            if kind != HeapReferenceKind.STATIC_FIELD:
-                cls = self._vm.jni.get_object_class(referrer)
-            if mark not in names:
-                names[mark] = java_name(self._vm.env.get_class_signature(cls).signature)
-            name, field = names[mark], None
+            cls = referrer if kind == HeapReferenceKind.STATIC_FIELD else classes[mark]
+            if cls not in names:
+                names[cls] = java_name(self._vm.env.get_class_signature(cls).signature)
+            field = None
             if kind in _FIELDS:
-                key = (name, cls._handle)
-                if key not in numbered:
-                    numbered[key] = self._fields.of(cls)
-                if 0 <= index < len(numbered[key]):
-                    field = numbered[key][index].name
-            yield Reference(kind, referrer, name, field, index, bool(weak))
+                if cls not in numbered:
+                    numbered[cls] = self._fields.of(cls)
+                if 0 <= index < len(numbered[cls]):
+                    field = numbered[cls][index].name
+            yield Reference(kind, referrer, names[cls], field, index, bool(weak))
+
+    def _classes(self, objects: dict[int, Any]) -> dict[int, Any]:
+        """The class of each object, asked for at once."""
+        found = self._vm.map.get_object_class(list(objects.values())).check()
+        return dict(zip(objects, found.value, strict=True))
 
 
 __all__ = ["ReferrerQueries", "Reference", "Referrers", "Retained", "RootPath"]

@@ -250,7 +250,7 @@ def test_a_program_that_makes_objects_is_scanned_all_the_same(
 ) -> None:
     assert changing.ask("busy") == "busy"
     with jvmti.attach(changing.pid) as vm:
-        for _ in range(5):
+        for _ in range(3):
             scan = vm.heap.scan(strings=True, fields=True, arrays=True)
             assert scan.missed == 0
             assert scan.by_class()["Holdings$Order"][0] == 1000
