@@ -87,6 +87,8 @@ public class Stopping {
                 return "" + waiting();
             case "guard":
                 return "" + guarding();
+            case "kept":
+                return "" + Kept.keep(number);
             case "proxied":
                 return "" + proxied();
             case "parts":
@@ -209,6 +211,16 @@ public class Stopping {
     public static class Loaded {
         public static int answer(int n) {
             return n + 1; // mark: loaded
+        }
+    }
+
+    /** Nothing uses it before it is asked for. */
+    static class Kept {
+        static int kept;
+
+        static int keep(int n) {
+            kept = n; // mark: kept
+            return kept;
         }
     }
 

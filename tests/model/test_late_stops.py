@@ -15,7 +15,13 @@ import jvmti
 from jvms import Jvm
 from jvmti.debug.conditions import ConditionError
 from jvmti.debug.stops import Stop, StopRequest
-from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver, UnmodifiableClass
+from jvmti.interface.errors import (
+    ClassNotPrepared,
+    NotAvailable,
+    OpaqueFrame,
+    StopOver,
+    UnmodifiableClass,
+)
 from model import stopping
 from model.stopping import LINE, SOON
 from programs import JavaProgram, JavaPrograms
@@ -225,6 +231,24 @@ def test_an_exception_of_the_vms_own_stops_where_it_is_made(
     program.ask("join t")
 
 
+def test_callers_keep_their_names_when_their_class_gets_other_probes(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    performing = vm.breakpoint("Stopping", "perform")
+    with vm.breakpoint("Stopping", "add") as stops:
+        with performing as first:
+            program.ask("start t add 2")
+            taken(first)
+        stop = taken(stops)
+        caller = stop.frames[1]
+        assert caller.method.name == "perform"
+        assert vm.lookup_env.is_method_obsolete(caller.method)
+        names = [one.name for one in caller.locals.variables]
+        assert names == ["what", "number", "sum", "i"]
+        assert caller.locals["what"] == "add"
+    assert program.ask("join t") == "6"
+
+
 def test_a_watchpoint_has_the_object_the_value_and_conditions(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
@@ -239,6 +263,23 @@ def test_a_watchpoint_has_the_object_the_value_and_conditions(
         assert (stop.value, stop.line, stop.locals["n"]) == (1, LINE["static"], 5)
         assert stops.next(0) is None
     program.ask("join t")
+
+
+def test_a_field_is_watched_whose_class_is_loaded_and_not_prepared(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    loader = stopping.cls(vm).loader
+    assert loader is not None
+    kept = loader.call("loadClass", "Stopping$Kept")
+    with pytest.raises(ClassNotPrepared):
+        kept.fields  # noqa: B018
+    with vm.watch("Stopping$Kept", "kept") as stops:
+        assert stops.is_pending
+        program.ask("start t kept 4")
+        stop = taken(stops)
+        assert (stop.value, stop.line) == (4, LINE["kept"])
+        assert not stops.is_pending
+    assert program.ask("join t") == "4"
 
 
 def test_the_class_file_is_afterwards_what_it_was(vm: jvmti.VM, program: JavaProgram) -> None:

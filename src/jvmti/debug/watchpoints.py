@@ -13,7 +13,7 @@ from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.events import EVENTS
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import ClassNotPrepared, Error
 from jvmti.interface.modifiers import FieldModifiers
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
@@ -118,7 +118,10 @@ class Watchpoint(StopRequest):
     def _begin_in(self, cls: Class) -> None:
         with self._placing:
             assert self._named is not None
-            field = cls.fields[self._named[1]]
+            try:
+                field = cls.fields[self._named[1]]
+            except ClassNotPrepared:  # its event comes before anything of it can run
+                return
             if self.field is None or (not self._by_probes and field != self.field):
                 self._begin(field)
             # Probes are in all classes of the name.
@@ -201,7 +204,7 @@ class Watchpoint(StopRequest):
     def _described(self) -> str:
         if self.field is None:
             assert self._named is not None
-            return f"{'.'.join(self._named)}: pending, no such class is loaded"
+            return f"{'.'.join(self._named)}: pending, no such class is prepared yet"
         return f"{self.field.declaring_class.name}.{self.field.name}"
 
 

@@ -271,21 +271,23 @@ def watch(vm: VM, names: Mapping[str, Any], text: str) -> None:
     owner, _, name = wanted.place.rpartition(".")
     if not name:
         raise UsageError("%watch needs a field, as in %watch com.acme.Order.total")
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    how["when"] = _evaluated(vm, names, wanted.condition)
+    how["read"], how["write"] = modes[mode]
     if owner in ("", "this"):
         cls = debugger.frame.method.declaring_class
         owners = [cls, *cls.superclasses]
+        field = next((one.fields[name] for one in owners if name in one.fields), None)
+        made = (field or cls.fields[name]).watch(**how)  # whose error suggests similar names
+        owner = cls.name if field is None else field.declaring_class.name
     else:
-        owners = [vm.find_class(owner)]
-    field = next((one.fields[name] for one in owners if name in one.fields), None)
-    field = field or owners[0].fields[name]  # whose error suggests similar names
-    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
-    how["when"] = _evaluated(vm, names, wanted.condition)
-    read, write = modes[mode]
-    made = field.watch(read=read, write=write, **how)
-    place = f"{field.declaring_class.name}.{name}"
+        made = vm.watch(owner, name, **how)
+    place = f"{owner}.{name}"
     decides = None if isinstance(how["when"], str) else how["when"]
     entry = debugger.add("watchpoint", f"{place} {mode}", made, condition=decides)
     print(f"{entry}: {printable(place)}, {mode}")
+    if made.pending_reason:
+        print(printable(made.pending_reason))
 
 
 def _evaluated(vm: VM, names: Mapping[str, Any], condition: str | None) -> Any:
