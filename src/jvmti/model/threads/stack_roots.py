@@ -7,6 +7,8 @@ the class file, where the compiler wrote names and slots.
 
 from __future__ import annotations
 
+import bisect
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +53,8 @@ def variables_of(method: Method) -> list[LocalVariable]:
     """The variables of a method with their names, from the class file; none where it has none.
 
     The class file of the VM is read once for each class.  One that is for other code, as after a
-    redefinition that the frame is older than, says nothing about this.
+    redefinition that the frame is older than, says nothing about this; one whose code has lost its
+    probes, or has others since, does.
 
     JVM TI: GetBytecodes, and as for `Class.class_file`.
     """
@@ -63,7 +66,7 @@ def variables_of(method: Method) -> list[LocalVariable]:
         except (JvmtiError, LookupError, MalformedClassFile):
             pass  # hidden, unloaded or changed meanwhile: it stays without names
         if not _same(code, known.get(method._handle, _NOTHING)[0]):
-            known[method._handle] = (code, [])
+            known[method._handle] = (code, _of_earlier_probes(method, code))
     return known[method._handle][1]
 
 
@@ -78,6 +81,53 @@ def _read(cls: Class) -> None:
         code = file.method(method.name, method.signature).code
         if code is not None:
             known[method._handle] = (code.bytecodes, code.local_variables)
+
+
+def _of_earlier_probes(method: Method, code: bytes) -> list[LocalVariable]:
+    """The variables of a method whose code has probes that its class has no longer; none where it
+    is other code.
+
+    Where lines begin, a variable is there or not as in the code without probes; one that begins
+    within a line is there from the next one on.
+    """
+    try:
+        file = method.declaring_class.class_file_before_probes
+        before = file.method(method.name, method.signature).code
+        lines = sorted((one.start_location, one.line_number) for one in method.lines)
+    except (JvmtiError, LookupError, MalformedClassFile):
+        return []
+    if before is None:
+        return []
+    first = sorted(before.lines)
+    if not first or [line for _, line in first] != [line for _, line in lines]:
+        return []
+    if not _is_within(before.bytecodes, code):
+        return []
+    starts = [start for start, _ in first] + [len(before.bytecodes)]
+    places = [start for start, _ in lines] + [len(code)]
+
+    def place(index: int) -> int:
+        return places[bisect.bisect_left(starts, index)] if index else 0
+
+    return [
+        one._replace(
+            start=place(one.start), length=place(one.start + one.length) - place(one.start)
+        )
+        for one in before.local_variables
+    ]
+
+
+def _is_within(code: bytes, probed: bytes) -> bool:
+    """Whether the instructions of code are among others in the same order, as if these had been put
+    between them.
+    """
+    names = iter(_names(probed))
+    return all(name in names for name in _names(code))  # each search goes on where one has ended
+
+
+def _names(code: bytes) -> Iterator[str]:
+    # A jump, or the number of a constant, may have become wide.
+    return (one.name.removesuffix("_w") for one in instructions(code))
 
 
 def _same(code: bytes, other: bytes) -> bool:
