@@ -36,13 +36,25 @@ def test_the_verifier_takes_the_classes_of_a_jar_with_every_kind_of_probe(
     assert found.classes >= SAMPLE[name]
 
 
+STOPPED = {
+    # Their tables of variables name some that not every way to the place has assigned.
+    jars.AVALON: 60,
+    # They say that the receiver is an Object.
+    jars.CLOJURESCRIPT: 2600,
+    # They name variables before they have a value, and what is in a Reference.
+    jars.GROOVY: 1500,
+}
+
+
 @pytest.mark.slow
 @pytest.mark.on("17")
-def test_threads_stop_in_code_without_frames(jvm: jvms.Jvm) -> None:
-    """Its tables of variables name some that not every way to the place has assigned."""
-    found = verification.run(jvm, jars.fetched(jars.AVALON), verification.STOPPING)
+@pytest.mark.parametrize("name", STOPPED)
+def test_threads_stop_in_code_without_frames(jvm: jvms.Jvm, name: str) -> None:
+    """Its tables of variables are not to be trusted."""
+    beside = jars.fetched(jars.CLOJURE)
+    found = verification.run(jvm, jars.fetched(name), verification.STOPPING, beside=beside)
     assert found.failed == {}
-    assert found.classes >= 60
+    assert found.classes >= STOPPED[name]
 
 
 @pytest.mark.slow

@@ -83,7 +83,8 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   parameters_.clear();
   can_restart_ = stops_threads_ && may_restart();
   keeps_parameters_ = uses_parameters_ || can_restart_;
-  if ((needs_parameters_ || can_restart_) && (!read_parameters() || !find_dropped()))
+  bool asks_for_parameters = needs_parameters_ || can_restart_ || (stops_threads_ && !has_frames_);
+  if (asks_for_parameters && (!read_parameters() || !find_dropped()))
     return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
   // Calls and writes may be of the constructor's own object, or of another.
   constexpr uint32_t kOfOwn =

@@ -83,6 +83,7 @@ class Method {
     bool written;    // so that the slot does not hold what was passed any more
     uint32_t saved;  // where it is kept then
     Text type;
+    bool stored = false;  // whether any instruction stores to it; found in code without frames
   };
   struct Spilled {
     uint32_t slot;
@@ -231,6 +232,7 @@ class Method {
   // stops.cpp: places where a thread may stop
   bool may_restart() const;
   bool find_assigned();
+  bool is_parameter(uint32_t slot) const;
   bool is_entered(uint32_t start, uint32_t end, uint32_t slot) const;
   void find_stops();
   bool has_stopped(const Probe& probe) const;

@@ -133,9 +133,17 @@ bool Method::is_entered(uint32_t start, uint32_t end, uint32_t slot) const {
   return found || !is_stored_before;
 }
 
+bool Method::is_parameter(uint32_t slot) const {
+  for (const Parameter& one : parameters_) {
+    if (one.slot == slot) return true;
+  }
+  return false;
+}
+
 // Finds the variables that have a value wherever the table says so, in code without frames.
 bool Method::find_assigned() {
   constexpr uint32_t kMostEntries = 1000;
+  for (Parameter& one : parameters_) one.stored = is_stored(one.slot, slots(one.category));
   assigned_.clear();
   Bytes table = variable_table_;
   if (table.at == nullptr) return true;
@@ -146,7 +154,8 @@ bool Method::find_assigned() {
     uint32_t end = start + table.u2();
     table.u4();
     uint32_t slot = table.u2();
-    bool is_good = !table.bad && (start == 0 || !is_entered(start, end, slot));
+    // Groovy has variables in its tables from the beginning that get their values later.
+    bool is_good = !table.bad && (start == 0 ? is_parameter(slot) : !is_entered(start, end, slot));
     if (!keep(assigned_, static_cast<uint8_t>(is_good))) return false;
   }
   return true;
@@ -208,13 +217,19 @@ bool Method::find_variables(const Place& place) {
       continue;  // whatever the table says, nobody may have the object yet
     } else if (is_named) {
       one.category = category(one.type);
-      if (one.category == 'L') one.cast = named_by(one.type);
     }
     for (const Parameter& parameter : parameters_) {
-      if (is_named || parameter.slot != slot) continue;
+      if (parameter.slot != slot) continue;
+      bool is_receiver = slot == 0 && !method_->is_static();
+      if (!tracks_ && is_named && !parameter.stored) {
+        // Only what was passed is given back: tables of Clojure say that the receiver is an Object,
+        // though its fields are read, and those of Groovy name what is in a Reference.
+        if (one.category != parameter.category) is_named = false;
+        if (one.category == 'L') one.cast = is_receiver ? class_->name : named_by(parameter.type);
+      }
+      if (is_named) continue;
       if (tracks_ && parameter.written && !place.is_entry) continue;  // it may be something else
       // Without a table of variables, the parameters that still are what they were.
-      bool is_receiver = slot == 0 && !method_->is_static();
       if (!tracks_ && (!place.is_entry || (is_receiver && is_constructor_))) continue;
       if (parameter.category != (tracks_ ? one.category : parameter.category)) continue;
       one.category = parameter.category;
