@@ -600,11 +600,12 @@ def replace_code(client: Client, source: Path, load: Load) -> str:
 
 def spark(jvm: jvms.Jvm, way: str) -> None:
     """A PySpark driver: Python that has started a JVM, which runs Scala code."""
-    if jvm.feature not in (17, 21):
-        report("  PySpark: it is for 17 and 21")
+    home = jvms.distribution_jdk()
+    if home is None or jvms.feature_of(home) != jvm.feature:
+        report("  PySpark: it needs all modules of the JDK, as of Debian's")
         return
     client = Client()
-    run: list[str | Path] = ["env", f"JAVA_HOME={jvm.home}", sys.executable, PROGRAMS / "jobs.py"]
+    run: list[str | Path] = ["env", f"JAVA_HOME={home}", sys.executable, PROGRAMS / "jobs.py"]
     program = Program(run, way, client, main="SparkSubmit")
     program.begin(r"^round 1 sum")
     rounds = Rounds(program, lambda number: 1000 * number * (1000 * number - 1) // 2)
@@ -671,8 +672,10 @@ def ecj(jvm: jvms.Jvm, way: str) -> None:
         client.ask("continue", threadId=thread)
     thread = client.stopped("function breakpoint", LONG)
     for command in ("next", "stepIn", "stepOut", "next"):
-        client.go(command, thread)
+        about = step(client, command, thread).get("description", "")
         assert client.top(thread)["line"] > 0
+        if way == "late" and about.startswith("about to return"):
+            break  # to callers that began before the debugger came, which no step ends in
     client.ask("setFunctionBreakpoints", breakpoints=[])
     client.ask("continue", threadId=thread)
     if way == "late":
