@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -661,3 +662,27 @@ def test_a_controller_can_wait_for_the_end_of_a_vm(runner: Runner) -> None:
         assert vm.closed
     assert vm.popen is not None
     assert vm.popen.wait(10) == 3
+
+
+def test_a_script_of_a_jvm_that_is_gone_already_ends_without_a_message(tmp_path: Path) -> None:
+    """Ctrl-C ends both while the script's process begins."""
+    script = tmp_path / "agent.py"
+    script.write_text("raise AssertionError('nobody is there to look at')\n")
+    place = tmp_path / "socket"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(place))
+        listening.listen()
+        connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", connect, str(place)], check=True)
+        connected, _ = listening.accept()
+    with connected:
+        program = "from jvmti.agents.process import main; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", program, "", str(connected.fileno()), str(script), "1", ""],
+            pass_fds=[connected.fileno()],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")

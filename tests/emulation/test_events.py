@@ -24,6 +24,7 @@ from events.test_execution import (
     test_a_frame_that_was_asked_for_is_popped,
     test_a_method_exit_brings_what_is_returned_whatever_its_type,
     test_handlers_of_one_event_are_called_in_the_order_of_their_registration,
+    test_methods_are_entered_and_left_in_java_s_own_order,
     test_the_handler_of_a_breakpoint_finds_the_thread_there,
 )
 from events.test_fields import (
@@ -49,9 +50,6 @@ test_an_event_for_one_thread_comes_from_no_other = taking_turns(
 )
 test_an_exception_leaves_methods_without_a_value = taking_turns(
     test_execution.test_an_exception_leaves_methods_without_a_value
-)
-test_methods_are_entered_and_left_in_java_s_own_order = taking_turns(
-    test_execution.test_methods_are_entered_and_left_in_java_s_own_order
 )
 test_callbacks_are_set_all_at_once = taking_turns(test_execution.test_callbacks_are_set_all_at_once)
 test_each_of_two_environments_receives_what_it_enabled = taking_turns(

@@ -18,6 +18,7 @@ from jvmti.agents.script import Script, ScriptFailed, log_to_stderr, print_error
 from jvmti.interface.errors import TargetLost
 from jvmti.model.vm import VM
 from jvmti.target.connection import Connection
+from jvmti.target.errors import NoSuchProcess
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes import inspect
 
@@ -47,7 +48,10 @@ def main() -> NoReturn:
 
 
 def _serve(connected: socket.socket, script: Script, unload: float) -> int:
-    process = inspect(peer_credentials(connected)[0])
+    try:
+        process = inspect(peer_credentials(connected)[0])
+    except NoSuchProcess:
+        return 1  # the JVM has ended while this process began: Ctrl-C ends both
     vm = VM(Connection(connected, process, loaded_at_startup=True))
     threading.Thread(target=_end_with, args=(vm, script, unload), daemon=True).start()
     try:
