@@ -8,7 +8,7 @@ from collections import Counter
 import numpy
 import pytest
 
-from jvmti.profile import Frames, Kind, ProfileError, Samples, SeveralKinds, Stacks, Threads
+from jvmti.profile import Frames, Kind, Limits, ProfileError, Samples, SeveralKinds, Stacks, Threads
 from profiles import made
 
 
@@ -63,6 +63,19 @@ def test_samples_of_several_kinds_do_not_add_up():
     assert len(profile["alloc"]) == 6
     with pytest.raises(KeyError, match="cpu, alloc"):
         profile["wall"]
+
+
+def test_of_a_kind_of_which_nothing_happened_there_are_no_samples() -> None:
+    profile = made.shop()
+    limits = [Limits(one) for one in (Kind.CPU, Kind.LOCK)]
+    profile = type(profile)(
+        profile.samples, profile.stacks, profile.frames, profile.threads, limits, profile.labels
+    )
+    assert profile.kinds == (Kind.CPU,)
+    waits = profile["lock"]
+    assert (len(waits), waits.kind, waits.limits) == (0, Kind.LOCK, (limits[1],))
+    assert len(waits.top()) == 0
+    assert profile["cpu"] is profile
 
 
 @pytest.mark.parametrize(

@@ -144,22 +144,27 @@ class Profile(display.Tabular):
         return kinds[0] if kinds else Kind.CPU
 
     def __getitem__(self, kind: str | Kind) -> Profile:
-        """The samples of one kind.
+        """The samples of one kind; none if it was profiled and nothing of it happened.
 
         Args:
             kind: ``"cpu"``, ``"wall"``, ``"alloc"``, ``"live"`` or ``"lock"``.
 
         Raises:
-            KeyError: there are no samples of this kind.
+            KeyError: this kind was not profiled.
         """
         try:
             wanted = Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
         except (KeyError, ValueError):
             wanted = None
-        if wanted is None or wanted not in self.kinds:
+        its = [one for one in self._limits if one.kind == wanted]
+        if wanted is None or (wanted not in self.kinds and not its):
             there = ", ".join(one.name.lower() for one in self.kinds) or "no samples"
             raise KeyError(f"this profile has no samples of {kind!r}; it has {there}")
-        return self if self.kinds == (wanted,) else self.where(self._samples.kind == wanted)
+        if self.kinds == (wanted,):
+            return self
+        found = self.where(self._samples.kind == wanted)
+        found._limits = tuple(its)
+        return found
 
     # Parts
 
