@@ -11,6 +11,7 @@ that was attached to while it ran.
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib.util
 import json
 import os
@@ -99,7 +100,7 @@ def calls_by_events(vm: Any, run: Callable[[], None]) -> list[tuple[str, int, st
 
         def read() -> None:
             while not done.is_set():
-                events.extend(stream.read(0.1))
+                events.append(stream.read(0.1))
 
         reader = threading.Thread(target=read)
         reader.start()
@@ -107,12 +108,15 @@ def calls_by_events(vm: Any, run: Callable[[], None]) -> list[tuple[str, int, st
         time.sleep(1)
         done.set()
         reader.join()
-        events.extend(stream.read(0.1))
-        for number, one in enumerate(events):
-            method = one.method
-            if not method.name.startswith("<"):
-                name = f"{method.class_name}.{method.name}{method.signature}"
-                found.append((one.thread.name, number, name))
+        events.append(stream.read(0.1))
+        assert stream.dropped == 0
+        columns = ("thread", "method_class", "method", "method_signature")
+        for block in events:
+            for thread, owner, name, signature in zip(
+                *(block[column][:] for column in columns), strict=True
+            ):
+                if not name.startswith("<"):
+                    found.append((thread, len(found), f"{owner}.{name}{signature}"))
     return found
 
 
@@ -124,6 +128,7 @@ def drive(way: str, to: Path) -> None:
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.adaptive.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
@@ -232,8 +237,8 @@ def order(folder: Path) -> None:
     assert probes["rows"] == events["rows"]
     for kind, methods in events["order"].items():
         ours = probes["order"][kind]
-        differ = [at for at, (a, b) in enumerate(zip(methods, ours, strict=False)) if a != b]
-        assert ours == methods, (kind, len(methods), len(ours), differ[:3])
+        differ = [*difflib.unified_diff(methods, ours, n=1, lineterm="")]
+        assert ours == methods, (kind, len(methods), len(ours), differ[:20])
         print(
             f"{kind}: {len(methods):,} calls of {len(set(methods))} methods, in the same order as "
             "by the VM's events",
