@@ -4,6 +4,7 @@
 #include <new>
 
 #include "agent/calls/call.h"
+#include "agent/handles/field_values.h"
 
 namespace jvmti {
 
@@ -211,27 +212,19 @@ StopCondition::Found StopCondition::test_field(JNIEnv* jni, jobject owner,
     bool holds = related(one.relation, static_cast<decltype(constant)>(value), constant);
     return holds ? Found::kTrue : Found::kFalse;
   };
+  jvalue value = field_value(jni, owner, field.id, field.type);
   switch (field.type) {
-    case 'Z':
-      return compare(jni->GetBooleanField(owner, field.id), one.constant);
-    case 'B':
-      return compare(jni->GetByteField(owner, field.id), one.constant);
-    case 'C':
-      return compare(jni->GetCharField(owner, field.id), one.constant);
-    case 'S':
-      return compare(jni->GetShortField(owner, field.id), one.constant);
-    case 'I':
-      return compare(jni->GetIntField(owner, field.id), one.constant);
-    case 'J':
-      return compare(jni->GetLongField(owner, field.id), one.constant);
     case 'F':
-      return compare(jni->GetFloatField(owner, field.id), double_of(one.constant));
+      return compare(value.f, double_of(one.constant));
     case 'D':
-      return compare(jni->GetDoubleField(owner, field.id), double_of(one.constant));
-    default: {
-      LocalRef<> value(jni, jni->GetObjectField(owner, field.id));
-      return test_object(jni, value, one);
+      return compare(value.d, double_of(one.constant));
+    case 'L':
+    case '[': {
+      LocalRef<> object(jni, value.l);
+      return test_object(jni, object, one);
     }
+    default:
+      return compare(whole_number(value, field.type), one.constant);
   }
 }
 

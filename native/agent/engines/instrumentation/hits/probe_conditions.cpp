@@ -1,6 +1,7 @@
 // Conditions about what objects hold: fields to any depth, lengths, texts, values in boxes.
 
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/handles/field_values.h"
 
 namespace jvmti {
 
@@ -97,26 +98,11 @@ ProbeSet::KnownField ProbeSet::field_of(JNIEnv* jni, jobject object, classfile::
 }
 
 ProbeSet::Found ProbeSet::primitive(JNIEnv* jni, jobject object, jfieldID field, char type) {
-  auto whole = [type](int64_t number) { return Found{type, number, static_cast<double>(number)}; };
-  switch (type) {
-    case 'Z':
-      return whole(jni->GetBooleanField(object, field) != 0);
-    case 'B':
-      return whole(jni->GetByteField(object, field));
-    case 'C':
-      return whole(jni->GetCharField(object, field));
-    case 'S':
-      return whole(jni->GetShortField(object, field));
-    case 'I':
-      return whole(jni->GetIntField(object, field));
-    case 'J':
-      return whole(jni->GetLongField(object, field));
-    default: {
-      double value = type == 'F' ? static_cast<double>(jni->GetFloatField(object, field))
-                                 : jni->GetDoubleField(object, field);
-      return {type, 0, value};
-    }
-  }
+  jvalue value = field_value(jni, object, field, type);
+  if (type == 'F') return {type, 0, static_cast<double>(value.f)};
+  if (type == 'D') return {type, 0, value.d};
+  int64_t number = whole_number(value, type);
+  return {type, number, static_cast<double>(number)};
 }
 
 // From an object on, which becomes the one that the path leads to; a path that meets null ends

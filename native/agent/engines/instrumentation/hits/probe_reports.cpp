@@ -9,6 +9,7 @@
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/events/events.h"
 #include "agent/handles/agent_references.h"
+#include "agent/handles/field_values.h"
 #include "generated/probe_helper.h"
 
 namespace jvmti {
@@ -128,33 +129,7 @@ jvalue unboxed(JNIEnv* jni, jobject box, char type) {
   jvalue value{};
   if (letter == nullptr) value.l = box;
   if (letter == nullptr || box == nullptr) return value;
-  jfieldID field = known_fields.boxed[letter - kLetters];
-  switch (type) {
-    case 'Z':
-      value.z = jni->GetBooleanField(box, field);
-      break;
-    case 'B':
-      value.b = jni->GetByteField(box, field);
-      break;
-    case 'C':
-      value.c = jni->GetCharField(box, field);
-      break;
-    case 'S':
-      value.s = jni->GetShortField(box, field);
-      break;
-    case 'J':
-      value.j = jni->GetLongField(box, field);
-      break;
-    case 'F':
-      value.f = jni->GetFloatField(box, field);
-      break;
-    case 'D':
-      value.d = jni->GetDoubleField(box, field);
-      break;
-    default:
-      value.i = jni->GetIntField(box, field);
-  }
-  return value;
+  return field_value(jni, box, known_fields.boxed[letter - kLetters], type);
 }
 
 // The version of a method that is called by now: a frame may be in one from before its class got
