@@ -48,6 +48,15 @@ each session as much of the processors as all others together have in theirs (sc
 what runs beside the tests, a compiler or mypy, starves."""
 
 
+def _remove_socket(pid: int) -> None:
+    """Remove what a JVM that was killed has left to the next one of its number.
+
+    Another user's JVM cannot remove it.
+    """
+    with contextlib.suppress(OSError):
+        Path(f"/tmp/.java_pid{pid}").unlink()
+
+
 class JavaProgram:
     """A running Java program, spoken to line by line."""
 
@@ -78,6 +87,7 @@ class JavaProgram:
                 env=dict(env),
             )
         self.pid = self.process.pid
+        _remove_socket(self.pid)
         self._reader = threading.Thread(
             target=self._read, name=f"stdout of {self.pid}", daemon=True
         )
@@ -156,10 +166,7 @@ class JavaProgram:
 
     def _reap(self) -> int:
         status = self.process.wait()
-        # A JVM that was killed or halted leaves it to the next one of that number, which another
-        # user's cannot remove.
-        with contextlib.suppress(OSError):
-            Path(f"/tmp/.java_pid{self.process.pid}").unlink()
+        _remove_socket(self.pid)
         self._close_input()
         self._reader.join(timeout=5)
         assert self.process.stdout is not None

@@ -87,7 +87,8 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     assert limits.engine == engine
     assert limits.interval == 0.001
     assert limits.failed is not None
-    assert limits.failed < 0.04 * len(profile)
+    # Alone it is one or two in a hundred; more where the compilers get less of the processor.
+    assert limits.failed < 0.1 * len(profile)
     assert limits.lost == 0
     assert limits.safepoint_biased is False
     assert profile.began <= int(profile.samples.time.min())

@@ -345,7 +345,8 @@ class LiveHeap:
             self.pauses.learn("scan", visited, made.pause)
             if not made.missed or attempt == _ATTEMPTS:
                 break
-            scale *= 1.5 * (len(made) + made.missed) / max(len(made), 1)
+            # A program that goes on making objects may outrun a fixed margin again and again.
+            scale *= (attempt + 0.5) * (len(made) + made.missed) / max(len(made), 1)
         return made
 
     def _find(
