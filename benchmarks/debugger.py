@@ -42,6 +42,8 @@ MESSAGE = "n={n} total={this.total}"
 AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
 _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
+_STEPS = 2
+"""Steps from a stop, to as many lines of the method."""
 _SLICES = 15
 """Times that a turn of the program is measured."""
 
@@ -142,8 +144,11 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
             with closing(Program(*command)) as client:
                 started = time.perf_counter_ns() - began
                 target.ask("beat 1")
-                for what in ("first stop", "look", "step", "step"):
+                for what in ("first stop", "look"):
                     _add(found, what, client.ask(what))
+                for _ in range(_STEPS):
+                    _add(found, "step", client.ask("step"))
+                    _add(found, "look again", client.ask("look"))
                 _add(found, "start", started + found["first stop"][-1])
                 client.ask("go on")
                 target.ask("beat 0")
@@ -232,8 +237,9 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             _add(found, "first stop", time.perf_counter_ns() - began)
             _add(found, "start", started + found["first stop"][-1])
             _add(found, "look", _timed(partial(editor.look, thread))[0])
-            for _ in range(2):
+            for _ in range(_STEPS):
                 _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
+                _add(found, "look again", _timed(partial(editor.look, thread))[0])
             editor.set()
             editor.client.ask("continue", threadId=thread)
             target.ask("beat 0")
@@ -282,6 +288,7 @@ _MEASURES = [
     ("first stop", "attach to the first stop", 2),
     ("start", "from the start of the debugger's process to the first stop", 2),
     ("look", "stop to stack, variables and fields in the client", 2),
+    ("look again", "the same after a step", 2),
     ("step", "a step over a line", 2),
     ("condition", f"a hit whose condition is false: `{CONDITION}`", 50),
     ("native condition", "the same in a program that was launched", 50),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+import os
 import queue
 import re
 import signal
@@ -123,6 +124,7 @@ class Client:
     Args:
         streams: what it reads and writes; by default those of a process of its own.
         validates: hold messages to the schema.
+        patience: seconds to wait for a response.
 
     Attributes:
         events: all events so far.
@@ -131,7 +133,14 @@ class Client:
         seen: how many of the events were returned, or passed over.
     """
 
-    def __init__(self, streams: tuple[Any, Any] | None = None, *, validates: bool = True) -> None:
+    def __init__(
+        self,
+        streams: tuple[Any, Any] | None = None,
+        *,
+        validates: bool = True,
+        patience: float = SOON,
+    ) -> None:
+        self._patience = patience
         self.process: subprocess.Popen[bytes] | None = None
         self._validates = validates
         self._errors = tempfile.TemporaryFile()
@@ -219,9 +228,9 @@ class Client:
         self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
         self._writer.flush()
 
-    def response(self, timeout: float = SOON) -> dict[str, Any]:
+    def response(self, timeout: float | None = None) -> dict[str, Any]:
         """The next response, which must be that to the earliest request without one."""
-        found = self._responses.get(timeout=timeout)
+        found = self._responses.get(timeout=self._patience if timeout is None else timeout)
         assert not self._wrong, self._wrong
         assert found is not None, f"the adapter has ended: {self.errors()}"
         assert found["request_seq"] == self._posted.pop(0), "one response for each, in order"
@@ -277,6 +286,12 @@ class Client:
             return ""
         self._errors.seek(0)
         return self._errors.read().decode()[-3000:]
+
+    def exchanges(self) -> int:
+        """How often the adapter has asked its agent so far, where ``JVMTI_TRACE=frames`` is set."""
+        # Not by a seek: the adapter writes at the same position.
+        trace = os.pread(self._errors.fileno(), 1 << 24, 0).decode()
+        return len(re.findall(r" > (?:CALL|MAP) ", trace))
 
     # ---- a session -------------------------------------------------------------------------
 
@@ -360,7 +375,7 @@ class Client:
     def go(self, command: str, thread: int, **more: Any) -> int:
         """Step a thread, or let it run, until it stops; return its number."""
         self.ask(command, threadId=thread, **more)
-        return self.stopped()
+        return self.stopped(timeout=self._patience)
 
     def disconnect(self, **arguments: Any) -> None:
         """End the session."""

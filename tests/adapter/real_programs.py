@@ -18,10 +18,11 @@ import subprocess
 import sys
 import threading
 import time
+import traceback
 import urllib.request
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 TESTS = Path(__file__).parents[1]
 if __name__ == "__main__":
@@ -43,7 +44,7 @@ POM = """<project><modelVersion>4.0.0</modelVersion>
 KOTLIN = "org.jetbrains.kotlin:kotlin-compiler-embeddable:2.1.20"
 SCALA = "org.scala-lang:scala3-compiler_3:3.3.6"
 TOMCAT = "org.apache.tomcat.embed:tomcat-embed-core:10.1.30"
-LONG = 60.0
+LONG = 120.0
 """Seconds for what a busy machine may delay."""
 
 
@@ -109,6 +110,10 @@ class Program:
         self._more = more
         self._process: subprocess.Popen[str] | None = None
         self._lines: list[str] = []
+        Program.running.append(self)
+
+    running: ClassVar[list[Program]] = []
+    """What has not ended."""
 
     def begin(self, ready: str, *breakpoints: Any, path: Path | None = None) -> None:
         """Begin the session; of a late one, when the program has printed a line that matches."""
@@ -170,8 +175,17 @@ class Program:
             self.client.disconnect()
         if self._process is not None:
             assert self._process.poll() is None, "the program has ended"
+        self.kill()
+
+    def kill(self) -> None:
+        """End all of it at once, whatever state it is in."""
+        Program.running.remove(self)
+        if self._process is not None:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
+        if self.client.process is not None:  # which ends what it has launched
+            self.client.process.terminate()
+            self.client.process.wait()
 
 
 def expected(number: int) -> int:
@@ -441,7 +455,7 @@ def kotlin(jvm: jvms.Jvm, way: str) -> None:
     command += ["-no-stdlib", "-no-reflect", "-cp", library, *sources]
     classes = compiled("kotlin", command)
     run = [jvm.java, "-cp", path_of(classes, library), "shop.ShopKt"]
-    tour("Kotlin", Program(run, way, Client(), sourcePaths=[str(PROGRAMS)]), *sources)
+    tour("Kotlin", Program(run, way, Client(patience=LONG), sourcePaths=[str(PROGRAMS)]), *sources)
 
 
 def scala(jvm: jvms.Jvm, way: str) -> None:
@@ -455,7 +469,7 @@ def scala(jvm: jvms.Jvm, way: str) -> None:
     )
     libraries = [one for one in jars if "library" in one.name]
     run = [jvm.java, "-cp", path_of(classes, *libraries), "shop.main"]
-    tour("Scala", Program(run, way, Client(), sourcePaths=[str(PROGRAMS)]), *sources)
+    tour("Scala", Program(run, way, Client(patience=LONG), sourcePaths=[str(PROGRAMS)]), *sources)
 
 
 # ---- Tomcat ------------------------------------------------------------------------------------
@@ -518,7 +532,7 @@ def tomcat(jvm: jvms.Jvm, way: str) -> None:
         more = ["virtual"] if kind == "virtual" else []
         path = path_of(classes, *jars)
         run = [jvm.java, "-Xmx512m", "-cp", path, "shop.ShopServer", base, *more]
-        client = Client()
+        client = Client(patience=LONG)
         javac = compiler.javac_home(11)
         program = Program(
             run,
@@ -604,7 +618,7 @@ def spark(jvm: jvms.Jvm, way: str) -> None:
     if home is None or jvms.feature_of(home) != jvm.feature:
         report("  PySpark: it needs all modules of the JDK, as of Debian's")
         return
-    client = Client()
+    client = Client(patience=LONG)
     run: list[str | Path] = ["env", f"JAVA_HOME={home}", sys.executable, PROGRAMS / "jobs.py"]
     program = Program(run, way, client, main="SparkSubmit")
     program.begin(r"^round 1 sum")
@@ -655,7 +669,7 @@ def ecj(jvm: jvms.Jvm, way: str) -> None:
     source = compiler.SOURCES / "Debugged.java"
     options: list[str | Path]
     options = ["-11", "-proc:none", "-nowarn", "-g", "-verbose", "-d", out, "-repeat", "100000"]
-    program = Program([jvm.java, "-jar", jar, *options, source], way, Client())
+    program = Program([jvm.java, "-jar", jar, *options, source], way, Client(patience=LONG))
     client = program.client
     program.begin(r"^\[1")
     name = "org.eclipse.jdt.internal.compiler.Compiler.process"
@@ -700,7 +714,7 @@ def crowd(jvm: jvms.Jvm, way: str) -> None:
         return
     command = [*compiler.compile_command(21, None), "-g", PROGRAMS / "Crowd.java"]
     classes = compiled("crowd", command)
-    client = Client()
+    client = Client(patience=LONG)
     run = [jvm.java, "-Xmx2g", "-cp", classes, "Crowd", "100000"]
     program = Program(run, way, client, sourcePaths=[str(PROGRAMS)])
     program.begin("^worked 1$")
@@ -756,11 +770,19 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--ways", default="launched,late")
     chosen = parser.parse_args()
+    failed = 0
     for jvm in map(jvms.named, chosen.jvms.split(",")):
         report(f"JVM {jvm}")
         for name in chosen.only.split(","):
             for way in chosen.ways.split(","):
-                PARTS[name](jvm, way)
+                try:
+                    PARTS[name](jvm, way)
+                except Exception:  # the others are worth their time
+                    report(f"  {name} {way} FAILED", traceback.format_exc())
+                    failed += 1
+                for one in tuple(Program.running):
+                    one.kill()
+    sys.exit(min(failed, 1))
 
 
 if __name__ == "__main__":

@@ -84,6 +84,40 @@ def test_a_call_is_restarted_at_its_first_line(program: JavaProgram, client: Cli
     client.disconnect()
 
 
+def test_what_was_shown_before_a_step_is_not_asked_for_again(
+    program: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The frames below, the classes, and what is known of objects: 18 exchanges, not 30."""
+    monkeypatch.setenv("JVMTI_TRACE", "frames")
+    client = Client()
+    client.attach(program.pid, line("FIRST"), sourcePaths=[str(SOURCE.parent)])
+    thread = client.stopped("breakpoint")
+    client.breakpoints()
+    seen = []
+    for _ in range(3):
+        client.go("next", thread)
+        before = client.exchanges()
+        frames = client.frames(thread)
+        fields = client.locals(thread)["this"]["variablesReference"]
+        assert "prices" in client.variables(fields)
+        seen.append(client.exchanges() - before)
+        assert frames[0]["line"] > line("FIRST")
+        assert frames[1]["name"].startswith("Debugged.")
+    assert max(seen[1:]) <= 20, seen
+    client.disconnect()
+
+
+def test_objects_in_boxes_are_told_from_numbers(program: JavaProgram, client: Client) -> None:
+    """A probe boxes the numbers of variables; a variable may hold a box of its own."""
+    client.attach(program.pid, line("PROXIED"), sourcePaths=[str(SOURCE.parent)])
+    local = client.locals(client.stopped("breakpoint"))
+    shown = {name: (one["type"], one["value"]) for name, one in local.items() if name != "polite"}
+    n = int(shown["n"][1])
+    assert shown["handled"] == ("int", str(n + 1))
+    assert shown["boxed"][0] == shown["reflected"][0] == "java.lang.Integer"
+    client.disconnect()
+
+
 def _javap(jvm: Jvm, method: str) -> list[str]:
     home = compiler.javac_home(11)
     if home is None:

@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from jvmti.adapter.protocol.arguments import RequestFailed
@@ -24,6 +24,7 @@ from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
+    from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread
 
@@ -83,6 +84,8 @@ class HaltedThread:
         stack: the part of its stack that is known so far, the most recent frame first.
         text: more of the reason.
         frame_numbers: the numbers of its frames, by their depth.
+        shown_frames: what was shown of frames, by their places; see `HaltedThreads.add`.
+        classes: the classes of methods in it.
     """
 
     stop: Stop | None = None
@@ -94,6 +97,8 @@ class HaltedThread:
         self.text = text
         self.stack: list[Frame] = []
         self.frame_numbers: dict[int, int] = {}
+        self.shown_frames: dict[Hashable, dict[str, Any]] = {}
+        self.classes: dict[Method, Class] = {}
 
     def run(self, function: Callable[[], T], conversation: Conversation) -> T:
         """Run a function where it can use the thread, and return its result.
@@ -225,11 +230,16 @@ class HaltedThreads:
         self._steps: dict[int, Sequence[StopRequest]] = {}
         self._ended: dict[int, Steps] = {}
         """Single steps that have ended at the stops of their threads, which may make another."""
+        self._kept: dict[int, tuple[HaltedThread, list[Any]]] = {}
+        """The last stop of each thread that steps from it, with what was shown there."""
 
     def add(self, halted: HaltedThread) -> bool:
         """Note a thread; false if none may stop any more, or it is at a stop already.
 
         A thread may come to a stop in the moment when it is paused: then it is at the stop.
+
+        While a thread steps, the objects and classes that were shown at its last stop are kept for
+        the next, where most are shown again: what is known of them need not be asked for anew.
         """
         with self._lock:
             if self._closed:
@@ -238,6 +248,9 @@ class HaltedThreads:
             if before is not None and isinstance(halted, PausedThread):
                 return False
             self._threads[halted.id] = halted
+            if halted.id in self._kept:
+                last, _ = self._kept[halted.id]
+                halted.shown_frames, halted.classes = last.shown_frames, last.classes
         if before is not None:
             self._references.forget(before)
             before.resume()
@@ -248,7 +261,12 @@ class HaltedThreads:
         with self._lock:
             if self._threads.get(halted.id) is halted:
                 del self._threads[halted.id]
-        self._references.forget(halted)
+        shown = self._references.forget(halted)
+        with self._lock:
+            if halted.id not in self._steps:
+                self._kept.pop(halted.id, None)
+            elif shown or self._kept.get(halted.id, (None,))[0] is not halted:
+                self._kept[halted.id] = halted, shown
 
     def all(self) -> list[HaltedThread]:
         """Those that are stopped now."""
@@ -273,6 +291,12 @@ class HaltedThreads:
         self.remove(halted)
         halted.resume()
 
+    def forget_shown_frames(self) -> None:
+        """Classes or sources are others than before: frames are shown anew."""
+        with self._lock:
+            for one in [*self._threads.values(), *(halted for halted, _ in self._kept.values())]:
+                one.shown_frames.clear()
+
     def close(self) -> None:
         """Let all threads run; none stops from now on."""
         try:
@@ -284,6 +308,7 @@ class HaltedThreads:
             steps, self._steps = list(self._steps.values()), {}
             steps += [[one] for one in self._ended.values()]
             self._ended.clear()
+            self._kept.clear()
         for halted in self.all():
             try:
                 self.resume(halted)

@@ -75,6 +75,8 @@ class EventProbes(ProbeSet):
 
     def __init__(self, vm: VM) -> None:
         self.wanted: dict[Hashable, Sequence[Probe]] = {}
+        self._firsts: dict[int, int] = {}
+        """Where the variables begin in the arrays of sites."""
         super().__init__(vm, [], RecordShape(0, 0))
 
     def _open(self, plan: bytes, over: float) -> int:
@@ -207,8 +209,11 @@ class EventProbes(ProbeSet):
         def probed() -> ProbedFrame | None:
             if found.depth != OWN_FRAMES:
                 return None
-            # What the event brings comes first, then the variables.
-            first = self._vm.jni.get_array_length(found.values) - site.shape.count(".") // 5
+            # What the event brings comes first, then the variables: the same at each hit of a site.
+            first = self._firsts.get(found.site)
+            if first is None:
+                length = self._vm.jni.get_array_length(found.values)
+                self._firsts[found.site] = first = length - site.shape.count(".") // 5
             place = ProbedPlace.of(site, self._no_probe, first)
             return ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
 

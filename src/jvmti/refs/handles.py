@@ -75,7 +75,7 @@ class Object(Handle):
     Equality and hashing follow the identity of the Java object.
     """
 
-    __slots__ = ("_class", "_hash", "_identity", "_keeper")
+    __slots__ = ("_class", "_hash", "_identity", "_identity_hash", "_keeper")
 
     KIND = 1
     C_TYPE = "jobject"
@@ -86,6 +86,8 @@ class Object(Handle):
     _class: Any
     """The wrapper of its class, once something asked for it."""
     _hash: int
+    _identity_hash: int
+    """The number of `System.identityHashCode`, once it was needed."""
     _identity: Any
     """The wrapper that has the object's identity, if this one was hashed and is another."""
 

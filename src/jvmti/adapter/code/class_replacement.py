@@ -80,6 +80,7 @@ class ReplacementRequests:
             results = [result for one in found for result in self._redefine(one)]
         changed = [one["name"] for one in results if one["redefined"]]
         if changed:
+            self._session.halted.forget_shown_frames()
             self._session.conversation.output(f"redefined: {', '.join(changed)}\n")
         return results
 

@@ -86,6 +86,7 @@ class SourcePlaces:
                 self._paths[package, Path(path).name] = path
                 self._known.clear()
                 self._code.clear()
+            self._session.halted.forget_shown_frames()
         return patterns
 
     def at(self, frame: Frame, place: int) -> tuple[dict[str, Any] | None, int | None]:

@@ -52,11 +52,11 @@ class References:
             raise RequestFailed(f"{number} is not the number of a {what}")
         return found
 
-    def forget(self, owner: Hashable) -> None:
-        """Drop all numbers of an owner."""
+    def forget(self, owner: Hashable) -> list[Any]:
+        """Drop all numbers of an owner; return what they stood for."""
         with self._lock:
-            for number in self._by_owner.pop(owner, ()):
-                del self._things[number]
+            numbers = self._by_owner.pop(owner, ())
+            return [self._things.pop(number)[1] for number in numbers]
 
 
 __all__ = ["References"]

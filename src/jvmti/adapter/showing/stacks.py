@@ -75,40 +75,53 @@ class StackRequests:
 
         def read() -> dict[str, Any]:
             frames = halted.frames(most)
-            count = self._count(halted, len(frames), most)
+            count = self._count(halted, frames, most)
             page = frames[start:most]
-            places = session.vm.methods.before_probes(page)
+            known = halted.shown_frames
+            new = {
+                key: one
+                for one in page
+                if (key := (one.method, one.location, one.line, as_parameters)) not in known
+            }
+            places = session.vm.methods.before_probes(list(new.values())) if new else []
+            for (key, one), place in zip(new.items(), places, strict=True):
+                known[key] = self._shown(one, place, as_parameters)
             shown = [
-                self._shown(halted, one, place, as_parameters)
-                for one, place in zip(page, places, strict=True)
+                {
+                    "id": self._number(halted, one),
+                    **known[one.method, one.location, one.line, as_parameters],
+                }
+                for one in page
             ]
             return {"stackFrames": shown, "totalFrames": count}
 
         return session.run_at_once(halted, read)
 
-    def _count(self, halted: HaltedThread, seen: int, most: int) -> int:
+    def _count(self, halted: HaltedThread, frames: list[Frame], most: int) -> int:
+        seen = len(frames)
         if seen < most:
             return seen
-        vm = self._session.vm
-        above = vm.breakpoints.frames_above(halted.thread)
-        return max(vm.lookup_env.get_frame_count(halted.thread) - above, seen)
+        count = self._session.vm.lookup_env.get_frame_count(halted.thread)
+        return max(count - frames[0]._above, seen)
 
-    def _shown(
-        self, halted: HaltedThread, frame: Frame, place: int, as_parameters: bool
-    ) -> dict[str, Any]:
-        method = frame.method
-        name = f"{method.class_name.rpartition('.')[2]}.{method.name}"
-        if as_parameters:
-            types = (one.rpartition(".")[2] for one in method.parameter_types)
-            name += f"({', '.join(types)})"
+    def _number(self, halted: HaltedThread, frame: Frame) -> int:
+        """The number of a frame, as long as its thread is stopped."""
         number = halted.frame_numbers.get(frame.depth)
         if number is None:
             reference = FrameReference(halted, frame.depth)
             number = self._session.references.add(halted, reference)
             halted.frame_numbers[frame.depth] = number
+        return number
+
+    def _shown(self, frame: Frame, place: int, as_parameters: bool) -> dict[str, Any]:
+        """A frame as the protocol has it, but for its number."""
+        method = frame.method
+        name = f"{method.class_name.rpartition('.')[2]}.{method.name}"
+        if as_parameters:
+            types = (one.rpartition(".")[2] for one in method.parameter_types)
+            name += f"({', '.join(types)})"
         found, line = self._sources.at(frame, place)
         shown: dict[str, Any] = {
-            "id": number,
             "name": printable(name),
             "line": self._session.to_client(line),
             "column": self._session.first_column,

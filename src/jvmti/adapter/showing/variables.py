@@ -67,7 +67,10 @@ class VariableRequests:
         local = FrameParts(reference.frame)
         if not frame.is_native:
             found.append(("Locals", local, "locals", False))
-        reference.cls = frame.method.declaring_class
+        cls = halted.classes.get(frame.method)
+        if cls is None:
+            cls = halted.classes[frame.method] = frame.method.declaring_class
+        reference.cls = cls
         static = StaticParts(self._session.vm, reference.cls)
         if static.named:
             found.append(("Static", static, None, True))

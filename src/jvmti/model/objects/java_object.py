@@ -36,6 +36,7 @@ class Attributes:
     _session: Any
     _handle: int
     _class: Class
+    _identity_hash: int
 
     @property
     def _vm(self) -> VM:
@@ -230,7 +231,12 @@ class Attributes:
     @property
     def identity_hash(self) -> int:
         """``System.identityHashCode`` of the object."""
-        return self._vm.env.get_object_hash_code(self)  # type: ignore[arg-type]
+        try:
+            return self._identity_hash
+        except AttributeError:
+            found = self._vm.env.get_object_hash_code(self)  # type: ignore[arg-type]
+            self._identity_hash = found  # type: ignore[misc]
+            return self._identity_hash
 
     def referrers(
         self,

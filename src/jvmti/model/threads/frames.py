@@ -90,6 +90,11 @@ class Frame:
         return self.thread._vm
 
     @property
+    def _above(self) -> int:
+        """How many frames are above the topmost of the stack that is shown."""
+        return self._stack[2]
+
+    @property
     def source_file(self) -> str | None:
         """The source file of the method's class."""
         return self.method.source_file

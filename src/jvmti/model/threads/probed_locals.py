@@ -69,15 +69,17 @@ class ProbedLocals(Locals):
         first = min(one.place for one in slots)
         count = max(one.place for one in slots) + 1 - first
         vm, values = self._frame._vm, self._probed.values
-        # What is in a box here is a number, and what is an object there may be a box.
-        objects = read_elements(vm, values, first, count)
-        numbers = objects
-        if any(one.letter != "L" for one in slots):
-            numbers = read_elements(vm, values, first, count, unbox=True)
+        # The array has numbers in boxes, as variables may.
+        has_numbers = any(one.letter != "L" for one in slots)
+        found = read_elements(vm, values, first, count, unbox=has_numbers)
+        of_objects = [found[one.place - first] for one in slots if one.letter == "L"]
+        objects = found
+        if has_numbers and any(map(_may_be_of_box, of_objects)):
+            objects = read_elements(vm, values, first, count)
         return [
             objects[slot.place - first]
             if slot.letter == "L"
-            else to_python(vm, numbers[slot.place - first], one.signature)
+            else to_python(vm, found[slot.place - first], one.signature)
             for one, slot in zip(variables, slots, strict=True)
         ]
 
@@ -112,6 +114,11 @@ class ProbedLocals(Locals):
         else:
             converted = boxed(vm, to_java(vm, value, variable.signature), variable.signature)
         self._probed.put(found.place, converted)
+
+
+def _may_be_of_box(value: Any) -> bool:
+    """Whether a value may come from a box: a number, or one character."""
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) == 1)
 
 
 def boxed(vm: VM, value: Any, letter: str) -> Any:
