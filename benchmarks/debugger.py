@@ -28,6 +28,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from run import compile_program, machine, ratio_of, time_of  # noqa: E402
 
+import bytecode  # noqa: E402, F401 - an installed package has it
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from adapter.client import Client  # noqa: E402

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from jvmti.adapter.initialization import Initialization
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.references import References
@@ -28,24 +29,29 @@ class DebugSession:
 
     Args:
         conversation: with the client.
+        initialization: the first request.
 
     Attributes:
-        client: what the client said of itself in its first request.
         configuration: the arguments of ``launch`` or ``attach``.
         references: the numbers of frames and variables.
         halted: the threads that are stopped.
         logpoints: those that the agent records.
     """
 
-    def __init__(self, conversation: Conversation) -> None:
+    def __init__(self, conversation: Conversation, initialization: Initialization) -> None:
         self.conversation = conversation
-        self.client = Arguments("initialize", None)
+        self._initialization = initialization
         self.configuration = Arguments("launch", None)
         self.references = References()
         self.halted = HaltedThreads(self.references)
         self.logpoints = RecordedLogpoints(conversation)
         self._vm: VM | None = None
         self._local = threading.local()
+
+    @property
+    def client(self) -> Arguments:
+        """The arguments of its first request."""
+        return self._initialization.client
 
     @property
     def vm(self) -> VM:

@@ -1,4 +1,4 @@
-"""The requests at both ends of a session: ``initialize``, ``launch``, ``attach`` and so on."""
+"""The requests at both ends of a session: ``launch``, ``attach``, ``disconnect`` and so on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import threading
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import jvmti
 from jvmti.adapter.child_programs import ChildPrograms
@@ -17,7 +17,6 @@ from jvmti.adapter.program_guard import ProgramGuard
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.thread_events import ThreadEvents
-from jvmti.adapter.stopping.exceptions import FILTERS
 from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
 from jvmti.target.launch import Launch, end_program
@@ -39,39 +38,6 @@ _PATIENCE = 5.0
 _SHOWN = 1.0
 """Seconds until all output of a program that has ended is shown; a child may keep it open."""
 
-CAPABILITIES: dict[str, Any] = {
-    "supportsConfigurationDoneRequest": True,
-    "supportsFunctionBreakpoints": True,
-    "supportsBreakpointLocationsRequest": True,
-    "supportsConditionalBreakpoints": True,
-    "supportsHitConditionalBreakpoints": True,
-    "supportsLogPoints": True,
-    "supportsEvaluateForHovers": True,
-    "supportsSetVariable": True,
-    "supportsSetExpression": True,
-    "supportsLoadedSourcesRequest": True,
-    "supportsModulesRequest": True,
-    "supportsExceptionInfoRequest": True,
-    "supportsExceptionFilterOptions": True,
-    "exceptionBreakpointFilters": FILTERS,
-    "supportsDataBreakpoints": True,
-    "supportsDisassembleRequest": True,
-    "supportsInstructionBreakpoints": True,
-    "supportsRestartFrame": True,
-    "supportsStepInTargetsRequest": True,
-    "supportsCompletionsRequest": True,
-    "completionTriggerCharacters": ["."],
-    "supportsClipboardContext": True,
-    "supportsSingleThreadExecutionRequests": True,
-    "supportsTerminateRequest": True,
-    "supportTerminateDebuggee": True,
-    "supportsDelayedStackTraceLoading": True,
-    "supportsSteppingGranularity": True,
-    "supportsReadMemoryRequest": True,
-    "supportsCancelRequest": True,
-    "supportsValueFormattingOptions": True,
-}
-
 
 class LaunchRequests:
     """Answers the requests that begin and end a session.
@@ -91,21 +57,9 @@ class LaunchRequests:
         self._is_launched = False
         self._ending = threading.Lock()
         self._has_ended = False
-        self._is_initialized = False
         self._reports_threads = False
         self._ends_with_session = False
         self._guard: ProgramGuard | None = None
-
-    @answers("initialize")
-    def initialize(self, given: Arguments) -> dict[str, Any]:
-        """Tell each other what we can do."""
-        if self._is_initialized:
-            raise RequestFailed("initialize comes once, at the beginning of a session")
-        self._is_initialized = True
-        self._session.client = given
-        if given.flag("supportsProgressReporting"):
-            self._session.conversation.progress.turn_on()
-        return dict(CAPABILITIES)
 
     # ---- the beginning ---------------------------------------------------------------------
 
@@ -368,4 +322,4 @@ def command_of(given: Arguments) -> list[str]:
     return words + given.texts("args")
 
 
-__all__ = ["CAPABILITIES", "LaunchRequests", "command_of"]
+__all__ = ["LaunchRequests", "command_of"]

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from io import RawIOBase
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
-from jvmti.adapter.code.class_replacement import ReplacementRequests
-from jvmti.adapter.code.code_addresses import CodeAddresses
-from jvmti.adapter.code.disassembly import DisassemblyRequests
-from jvmti.adapter.code.saved_sources import SavedSources
-from jvmti.adapter.code.source_places import SourcePlaces
-from jvmti.adapter.debug_session import DebugSession
-from jvmti.adapter.launching import LaunchRequests
-from jvmti.adapter.preloading import preload
+from jvmti.adapter.initialization import Initialization
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.framing import Framing
-from jvmti.adapter.protocol.requests import answers_of
-from jvmti.adapter.showing.evaluation import EvaluateRequests, Evaluation
-from jvmti.adapter.showing.memory import ArrayMemory
-from jvmti.adapter.showing.modules import ModuleRequests
-from jvmti.adapter.showing.stacks import StackRequests
-from jvmti.adapter.showing.threads import ThreadRequests
-from jvmti.adapter.showing.variables import VariableRequests
-from jvmti.adapter.stopping.breakpoints import BreakpointRequests
-from jvmti.adapter.stopping.data_breakpoints import DataBreakpointRequests
-from jvmti.adapter.stopping.exceptions import ExceptionRequests
-from jvmti.adapter.stopping.leaving_frames import LeavingRequests
-from jvmti.adapter.stopping.stepping import RunRequests
+from jvmti.adapter.protocol.requests import Answer, answers_of
+
+if TYPE_CHECKING:
+    from jvmti.adapter.subjects import Subjects
 
 
 def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None = None) -> None:
@@ -39,40 +25,51 @@ def serve(reader: RawIOBase | BinaryIO, writer: BinaryIO, *, token: str | None =
         writer: where responses and events go to.
         token: what ``launch`` and ``attach`` must have as their ``token``.
     """
-    preload()
     conversation = Conversation(Framing(reader, writer))
-    session = DebugSession(conversation)
-    evaluation = Evaluation(session)
-    sources = SourcePlaces(session)
-    memory = ArrayMemory(session)
-    addresses = CodeAddresses()
-    variables = VariableRequests(session, evaluation, memory)
-    replacement = ReplacementRequests(session)
-    saved = SavedSources(session, sources, replacement)
-    launching = LaunchRequests(session, saved, token)
-    breakpoints = BreakpointRequests(session, evaluation, sources)
-    running = RunRequests(session)
-    subjects = [
-        launching,
-        breakpoints,
-        ExceptionRequests(session, breakpoints),
-        DataBreakpointRequests(session, breakpoints, variables),
-        DisassemblyRequests(session, breakpoints, addresses),
-        ThreadRequests(session),
-        StackRequests(session, sources, variables, addresses),
-        variables,
-        running,
-        LeavingRequests(session, evaluation, running),
-        ModuleRequests(session),
-        replacement,
-        EvaluateRequests(session, evaluation, variables),
-        sources,
-        memory,
-    ]
+    answers = Answers(conversation, token)
     try:
-        conversation.run(answers_of(subjects))
+        conversation.run(answers)
     finally:
-        launching.leave()
+        answers.leave()
+
+
+class Answers(Mapping[str, Answer]):
+    """The answers to requests: to ``initialize`` at once, to the others once they are imported.
+
+    Args:
+        conversation: with the client.
+        token: what ``launch`` and ``attach`` must have as their ``token``.
+    """
+
+    def __init__(self, conversation: Conversation, token: str | None) -> None:
+        self._conversation = conversation
+        self._token = token
+        self._initialization = Initialization(conversation, self._others)
+        self._first = answers_of([self._initialization])
+        self._subjects: Subjects | None = None
+
+    def _others(self) -> Subjects:
+        if self._subjects is None:
+            # Imported here: the client has its first answer meanwhile.
+            from jvmti.adapter.subjects import Subjects
+
+            self._subjects = Subjects(self._conversation, self._initialization, self._token)
+        return self._subjects
+
+    def __getitem__(self, command: str) -> Answer:
+        found = self._first.get(command)
+        return self._others().answers[command] if found is None else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._others().answers)
+
+    def __len__(self) -> int:
+        return len(self._others().answers)
+
+    def leave(self) -> None:
+        """Leave the program, if there is one."""
+        if self._subjects is not None:
+            self._subjects.leave()
 
 
 __all__ = ["serve"]

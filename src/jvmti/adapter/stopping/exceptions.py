@@ -18,24 +18,6 @@ if TYPE_CHECKING:
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
     from jvmti.debug.stops import Stop
 
-_CONDITION = (
-    "classes or patterns, as java.lang.IllegalStateException, com.acme.*; then, after `if`, "
-    "an expression"
-)
-FILTERS: list[dict[str, Any]] = [
-    {
-        "filter": name,
-        "label": f"{name.capitalize()} exceptions",
-        "description": f"Stop where an exception is thrown that {text}",
-        "default": False,
-        "supportsCondition": True,
-        "conditionDescription": _CONDITION,
-    }
-    for name, text in (
-        ("caught", "the program catches"),
-        ("uncaught", "nothing catches, as far as the VM can foresee"),
-    )
-]
 _IF = re.compile(r"\s*(.*?)\s*(?:\bif\b\s*(.*))?\Z", re.DOTALL)
 _CAUSES = 20
 """Causes of an exception that are shown at most."""
@@ -150,4 +132,4 @@ def _details(thrown: Any, most: int) -> dict[str, Any]:
     return details
 
 
-__all__ = ["FILTERS", "ExceptionRequests"]
+__all__ = ["ExceptionRequests"]
