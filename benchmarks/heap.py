@@ -38,7 +38,8 @@ def make_dump(
 
     No linked list in it is longer than `longest`, where that is given.
     """
-    from jvmti.target import hotspot, processes
+    from jvmti.target import hotspot
+    from jvmti.target.processes import search
 
     # About 60 bytes of heap an object, and as much again for the collector.
     heap = f"-Xmx{max(1, int(millions) * 150 // 1000 + 1)}g"
@@ -51,7 +52,7 @@ def make_dump(
         assert program.stdout.readline().startswith(b"ready")
         begin = time.monotonic()
         said = hotspot.command(
-            processes.inspect(program.pid), "dumpheap", str(path), "-all", timeout=300
+            search.inspect(program.pid), "dumpheap", str(path), "-all", timeout=300
         )
         assert path.exists(), said
         return time.monotonic() - begin

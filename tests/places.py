@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from jvmti.target.errors import AttachError
-from jvmti.target.processes import Process, processes
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
+from jvmti.target.processes.search import Process, processes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ import programs
 from jvmti.target import hotspot
 from jvmti.target.agent_library import library_for_executable
 from jvmti.target.errors import AttachError
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 
 
 def test_a_program_ends_well_after_an_agent_that_could_not_connect(

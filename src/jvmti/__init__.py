@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from jvmti.target.errors import AttachError
     from jvmti.target.launch import java_tool_options
     from jvmti.target.options import AgentOptions
-    from jvmti.target.processes import Process, processes
+    from jvmti.target.processes.search import Process, processes
 
 __version__ = "0.1.0"
 
@@ -184,7 +184,7 @@ if not TYPE_CHECKING:
             "JNI": "jvmti.jni.calls",
             "JavaException": "jvmti.interface.errors",
             "JvmtiError": "jvmti.interface.errors",
-            "Process": "jvmti.target.processes",
+            "Process": "jvmti.target.processes.search",
             "TargetLost": "jvmti.interface.errors",
             "VM": "jvmti.model.vm",
             "attach_self": "jvmti.integrations.own",
@@ -193,7 +193,7 @@ if not TYPE_CHECKING:
             "heap": "jvmti.heap",
             "instrument": "jvmti.instrumentation.library",
             "java_tool_options": "jvmti.target.launch",
-            "processes": "jvmti.target.processes",
+            "processes": "jvmti.target.processes.search",
             "profile": "jvmti.profile",
             "progress": "jvmti.report.progress",
             "spark_executors": "jvmti.integrations.spark",

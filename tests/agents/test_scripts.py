@@ -21,7 +21,7 @@ import jvmti
 from jvmti.target.agent_library import own_library
 from jvmti.target.hotspot import load_agent
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import inspect
+from jvmti.target.processes.search import inspect
 from jvmti.target.tool_options import split_tool_options
 from running import RECORDING, gone
 

@@ -14,7 +14,8 @@ import pytest
 
 import jvmti
 from jvmti.interface.signatures import java_name
-from jvmti.target import hotspot, processes
+from jvmti.target import hotspot
+from jvmti.target.processes import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,7 @@ class Dumped(NamedTuple):
 
 def attach_command(pid: int, name: str, *arguments: str) -> str:
     """Send a command by HotSpot's own attach protocol, as jcmd and jmap do."""
-    return hotspot.command(processes.inspect(pid), name, *arguments, timeout=60)
+    return hotspot.command(search.inspect(pid), name, *arguments, timeout=60)
 
 
 def histogram_of(pid: int) -> dict[str, tuple[int, int]]:

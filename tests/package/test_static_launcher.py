@@ -16,7 +16,7 @@ from jvmti.interface.constants import VMPhase
 from jvmti.target.connection import Connection
 from jvmti.target.hotspot import AttachPoint
 from jvmti.target.listener import Listener, accept
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 from programs import VARIABLES, JavaProgram
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from jvmti.target.errors import (
     OptionsError,
 )
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 
 if TYPE_CHECKING:
     from programs import JavaPrograms

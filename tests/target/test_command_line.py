@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jvmti.target.command_line import parse, split_argument_file
+from jvmti.target.processes.command_line import parse, split_argument_file
 
 
 @pytest.mark.parametrize(

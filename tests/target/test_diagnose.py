@@ -12,7 +12,7 @@ import pytest
 
 from jvmti.target.diagnose import Check, diagnose
 from jvmti.target.hotspot import load_agent
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 
 if TYPE_CHECKING:
     from jvms import Jvm

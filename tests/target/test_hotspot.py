@@ -23,7 +23,7 @@ from jvmti.target.errors import (
     SuspiciousFile,
 )
 from jvmti.target.hotspot import command, load_agent, protocol_version
-from jvmti.target.processes import Process, find
+from jvmti.target.processes.search import Process, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

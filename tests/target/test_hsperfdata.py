@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from jvmti.target import hsperfdata
-from jvmti.target.processes import inspect, performance_data
+from jvmti.target.processes import hsperfdata
+from jvmti.target.processes.search import inspect, performance_data
 
 if TYPE_CHECKING:
     from programs import JavaPrograms

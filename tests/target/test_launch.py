@@ -155,7 +155,7 @@ def test_a_stranger_cannot_take_the_place_of_the_jvm(
 
 
 def split_tool_options_of(pid: int) -> AgentOptions:
-    from jvmti.target.procfs import ProcessHandle
+    from jvmti.target.processes.procfs import ProcessHandle
 
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:

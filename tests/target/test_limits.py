@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
-from jvmti.target import limits
 from jvmti.target.diagnose import diagnose
 from jvmti.target.errors import TargetExhausted
 from jvmti.target.hotspot import command, protocol_version
-from jvmti.target.processes import find
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes import limits
+from jvmti.target.processes.procfs import ProcessHandle
+from jvmti.target.processes.search import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

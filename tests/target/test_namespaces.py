@@ -26,7 +26,7 @@ from jvmti.target.errors import (
 from jvmti.target.hotspot import command, load_agent, protocol_version
 from jvmti.target.namespaces import Helper
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import Process, find
+from jvmti.target.processes.search import Process, find
 from places import AS_NOBODY, CONTAINER, NOBODY, UNSHARE, USER, jvm_below, own_tmp
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from jvmti.target.errors import (
     NotAJvm,
     SeveralMatch,
 )
-from jvmti.target.processes import Process, find, processes
+from jvmti.target.processes.search import Process, find, processes
 from jvmti.text.printable import printable
 from places import AS_NOBODY
 
@@ -149,7 +149,7 @@ def test_another_user_sees_what_the_system_shows(java_program: JavaPrograms) -> 
     code = (
         "import sys, types; package = types.ModuleType('jvmti')\n"
         f"package.__path__ = [{str(source)!r}]; sys.modules['jvmti'] = package\n"
-        "from jvmti.target.processes import find, processes\n"
+        "from jvmti.target.processes.search import find, processes\n"
         f"process = find({program.pid})\n"
         "assert process in processes()\n"
         "assert process.executable is process.libjvm is None\n"

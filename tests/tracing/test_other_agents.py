@@ -10,7 +10,7 @@ import pytest
 
 import jvmti
 from jvmti.target.hotspot import command
-from jvmti.target.processes import inspect
+from jvmti.target.processes.search import inspect
 from tracing.test_trace import calls_of
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from jvmti.model.vm import VM
 from jvmti.target.connection import Connection
 from jvmti.target.errors import NoSuchProcess
 from jvmti.target.hotspot import peer_credentials
-from jvmti.target.processes import inspect
+from jvmti.target.processes.search import inspect
 
 _GRACE = 2.0
 """Seconds that this process may continue after its session has ended."""

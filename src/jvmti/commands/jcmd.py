@@ -8,7 +8,7 @@ from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.targets import add_json, add_target, named_target
 from jvmti.model.diagnostics import DiagnosticCommands
 from jvmti.report.tables import print_json
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 from jvmti.text.printable import printable
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from jvmti.commands.options.targets import add_json
 from jvmti.report.tables import print_json, print_table
-from jvmti.target.processes import Process, processes
+from jvmti.target.processes.search import Process, processes
 from jvmti.text.quantities import duration
 
 

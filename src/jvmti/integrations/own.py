@@ -23,7 +23,7 @@ from jvmti.interface.errors import TargetLost
 from jvmti.interface.frozen import frozen
 from jvmti.target.errors import NotAJvm
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import inspect
+from jvmti.target.processes.search import inspect
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

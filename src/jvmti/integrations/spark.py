@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, NoSuchProcess, TargetNotFound
-from jvmti.target.processes import Process, inspect, processes
+from jvmti.target.processes.search import Process, inspect, processes
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from jvmti.target.errors import NoSuchProcess
-from jvmti.target.limits import control_groups
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.limits import control_groups
+from jvmti.target.processes.procfs import ProcessHandle
 
 _FILES = (
     ("memory.max", "memory.current"),

@@ -35,7 +35,7 @@ from jvmti.target.errors import (
     NotPermitted,
     SuspiciousFile,
 )
-from jvmti.target.processes import performance_data
+from jvmti.target.processes.search import performance_data
 
 if TYPE_CHECKING:
     from jvmti.liveheap.running_vm import RunningVM

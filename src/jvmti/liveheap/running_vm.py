@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from jvmti.env.environment import Env, Mapped
     from jvmti.jni.calls import JNI
-    from jvmti.target.processes import Process
+    from jvmti.target.processes.search import Process
     from jvmti.wire.session import Session
 
 __all__ = ["RunningVM"]

@@ -17,7 +17,7 @@ from jvmti.text.printable import escaped, escaped_lines
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
-    from jvmti.target.processes import Process
+    from jvmti.target.processes.search import Process
 
 _FLAG = re.compile(r"\s*(?P<type>\w+) (?P<name>\w+)\s+(?::?=) (?P<value>.*?)\s+(?P<kind>\{.*\})\s*")
 _WORDS = re.compile(r"\{(.*?)\}")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error
 from jvmti.target.errors import AttachError
-from jvmti.target.processes import performance_data
+from jvmti.target.processes.search import performance_data
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -60,7 +60,7 @@ from jvmti.refs.handles import CLASSES
 from jvmti.refs.services import EXTENSIONS, MEMORY
 from jvmti.target.agent_library import interface_digest
 from jvmti.target.connection import Connection
-from jvmti.target.processes import Process
+from jvmti.target.processes.search import Process
 from jvmti.text.printable import escaped
 from jvmti.wire import trace
 from jvmti.wire.session import Session

@@ -11,8 +11,8 @@ import os
 import struct
 
 from jvmti.target.errors import AgentLibraryMissing
-from jvmti.target.processes import Process
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
+from jvmti.target.processes.search import Process
 
 __all__ = [
     "is_elf",

@@ -21,8 +21,8 @@ from jvmti.target.errors import (
 from jvmti.target.hotspot import AttachPoint, check_resources, last_flag, refuse_if_disabled
 from jvmti.target.listener import Listener, accept
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import Process, find, inspect
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
+from jvmti.target.processes.search import Process, find, inspect
 
 __all__ = ["attach"]
 

@@ -6,7 +6,7 @@ import os
 import stat
 from typing import Any
 
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
 
 __all__ = ["COPY_PARENTS", "attach_files"]
 

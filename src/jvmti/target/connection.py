@@ -6,7 +6,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from jvmti.interface.frozen import frozen
-from jvmti.target.processes import Process
+from jvmti.target.processes.search import Process
 
 if TYPE_CHECKING:
     import subprocess

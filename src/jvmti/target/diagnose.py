@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jvmti.interface.frozen import frozen
-from jvmti.target import limits
 from jvmti.target.agent_library import library_for_process
 from jvmti.target.attach_files import attach_files
 from jvmti.target.errors import (
@@ -27,8 +26,9 @@ from jvmti.target.errors import (
     TargetNotFound,
 )
 from jvmti.target.hotspot import last_flag, protocol_version
-from jvmti.target.processes import Process, find
-from jvmti.target.procfs import ProcessHandle, Status
+from jvmti.target.processes import limits
+from jvmti.target.processes.procfs import ProcessHandle, Status
+from jvmti.target.processes.search import Process, find
 from jvmti.text.printable import printable
 
 __all__ = ["Check", "Diagnosis", "diagnose"]

@@ -36,14 +36,14 @@ from jvmti.target.errors import (
     OptionsTooLong,
     SuspiciousFile,
 )
-from jvmti.target.limits import (
+from jvmti.target.processes.limits import (
     DESCRIPTORS_TO_ANSWER,
     DESCRIPTORS_TO_LOAD,
     THREADS_TO_LOAD,
     check_remaining,
 )
-from jvmti.target.processes import Process
-from jvmti.target.procfs import ProcessHandle, Status
+from jvmti.target.processes.procfs import ProcessHandle, Status
+from jvmti.target.processes.search import Process
 from jvmti.text.printable import printable
 
 __all__ = ["AttachPoint", "command", "load_agent", "peer_credentials", "protocol_version"]
@@ -458,7 +458,7 @@ def command(process: Process, name: str, *arguments: str, timeout: float = 10.0)
     """Run one attach command of the JVM, such as ``properties`` or ``jcmd``, and return its text.
 
     Args:
-        process: the JVM, from :func:`jvmti.target.processes.find`.
+        process: the JVM, from :func:`jvmti.target.processes.search.find`.
         name: the command.
         arguments: its arguments; ``jcmd`` takes its whole command line as one argument.
         timeout: total seconds.

@@ -32,8 +32,8 @@ from jvmti.target.errors import (
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.listener import Listener, accept
 from jvmti.target.options import AgentOptions
-from jvmti.target.processes import Process, inspect
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
+from jvmti.target.processes.search import Process, inspect
 from jvmti.target.tool_options import agent_argument, append_tool_options, quote_tool_option
 
 __all__ = ["Launch", "end_program", "java_tool_options", "launch", "prepared"]

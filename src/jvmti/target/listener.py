@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from jvmti.target.errors import SuspiciousFile
 from jvmti.target.hotspot import peer_credentials
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
 
 __all__ = ["Listener", "accept", "private_directory", "remove_directory"]
 

@@ -32,8 +32,8 @@ from jvmti.target.attach_files import COPY_PARENTS, attach_files
 from jvmti.target.errors import AttachError, AttachTimeout, NotPermitted, SuspiciousFile
 from jvmti.target.hotspot import AttachPoint
 from jvmti.target.listener import Listener, private_directory
-from jvmti.target.processes import Process
-from jvmti.target.procfs import ProcessHandle, same_namespace
+from jvmti.target.processes.procfs import ProcessHandle, same_namespace
+from jvmti.target.processes.search import Process
 
 __all__ = ["Helper"]
 

@@ -38,8 +38,8 @@ from jvmti.interface.errors import (
 from jvmti.interface.frozen import frozen
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import peer_credentials
-from jvmti.target.limits import shortage
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.limits import shortage
+from jvmti.target.processes.procfs import ProcessHandle
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel, answer_frame
 from jvmti.wire.codecs import U64, codec_of

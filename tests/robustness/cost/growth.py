@@ -36,7 +36,7 @@ import jvms  # noqa: E402
 import jvmti  # noqa: E402
 import programs  # noqa: E402
 from jvmti.target import hotspot  # noqa: E402
-from jvmti.target.processes import find  # noqa: E402
+from jvmti.target.processes.search import find  # noqa: E402
 from robustness import steady  # noqa: E402
 from robustness.calls import random_calls  # noqa: E402
 

@@ -41,7 +41,8 @@ import jvmti.heap  # noqa: E402
 from heap.hprof import small  # noqa: E402
 from heap.hprof_copy import copy_of  # noqa: E402
 from jvmti.heap import files, library  # noqa: E402
-from jvmti.target import hotspot, own_libraries, processes  # noqa: E402
+from jvmti.target import hotspot, own_libraries  # noqa: E402
+from jvmti.target.processes.search import inspect  # noqa: E402
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -108,7 +109,7 @@ def dump(jvm: jvms.Jvm, program: str) -> bytes:
         assert java.stdout is not None
         assert java.stdout.readline() == b"ready\n"
         path = Path(directory) / "heap.hprof"
-        hotspot.command(processes.inspect(java.pid), "dumpheap", str(path), timeout=60)
+        hotspot.command(inspect(java.pid), "dumpheap", str(path), timeout=60)
         java.stdin.close()
         return path.read_bytes()
 

@@ -49,7 +49,7 @@ def _words() -> Words:
 
 
 def _print_targets() -> None:
-    from jvmti.target.processes import processes
+    from jvmti.target.processes.search import processes
     from jvmti.text.printable import printable
 
     for process in processes():

@@ -8,7 +8,7 @@ import os
 
 from jvmti.commands.heap.sources import add_source, write
 from jvmti.target.errors import TargetNotFound
-from jvmti.target.processes import find
+from jvmti.target.processes.search import find
 
 
 class Command:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.model.usage import collections, heap_use, thread_ticks
-from jvmti.target.processes import performance_data
+from jvmti.target.processes.search import performance_data
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

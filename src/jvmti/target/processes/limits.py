@@ -15,7 +15,7 @@ from pathlib import Path
 
 from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, TargetExhausted
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
 
 __all__ = ["Remaining", "check_remaining", "control_groups", "descriptors", "shortage", "threads"]
 

@@ -12,7 +12,7 @@ import os
 import stat
 import struct
 
-from jvmti.target.procfs import ProcessHandle
+from jvmti.target.processes.procfs import ProcessHandle
 
 __all__ = ["find", "mapped", "parse"]
 

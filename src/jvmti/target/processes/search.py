@@ -14,7 +14,6 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jvmti.target import command_line, hsperfdata
 from jvmti.target.errors import (
     JvmDied,
     NoMatch,
@@ -24,7 +23,8 @@ from jvmti.target.errors import (
     SeveralMatch,
     TargetNotFound,
 )
-from jvmti.target.procfs import ProcessHandle, Status, same_namespace, ticks_to_epoch
+from jvmti.target.processes import command_line, hsperfdata
+from jvmti.target.processes.procfs import ProcessHandle, Status, same_namespace, ticks_to_epoch
 from jvmti.text.printable import printable
 
 __all__ = ["Process", "find", "inspect", "performance_data", "processes"]
