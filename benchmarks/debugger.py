@@ -1,6 +1,6 @@
-"""Measures the debugger that editors speak to, beside a debugger by JDI.
+"""Measures the debugger that editors speak to, beside debuggers by JDI.
 
-    python benchmarks/debugger.py [--jvm 17,25] [--quick]
+    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions]
 
 Both debug the same program while it runs, one after the other, and the table has the ratios. JDI's
 has been started with the JDK's debugging agent, ours with nothing.
@@ -16,8 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from statistics import median, quantiles
@@ -31,7 +31,8 @@ from run import compile_program, machine, ratio_of, time_of  # noqa: E402
 import bytecode  # noqa: E402, F401 - an installed package has it
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from adapter.client import Client  # noqa: E402
+from adapter.client import Client, Failed  # noqa: E402
+from adapter.real_programs import jars_of  # noqa: E402
 
 Figures = dict[str, float]
 SOURCE = HERE / "DebuggedWork.java"
@@ -40,6 +41,7 @@ LINE = next(
 )
 CONDITION = "this.total > 100000 && n == 3"
 MESSAGE = "n={n} total={this.total}"
+PEER = "com.microsoft.java:com.microsoft.java.debug.core:0.25.1"
 AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
 _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
@@ -154,6 +156,8 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
                 client.ask("go on")
                 target.ask("beat 0")
                 client.ask("detach")
+        if chosen.only_sessions:
+            return {name: min(times) for name, times in found.items()}
         with closing(Program(*command)) as client:
             client.ask("attach")
             for what in ("condition", "log"):
@@ -185,16 +189,36 @@ def _add(found: dict[str, list[float]], name: str, nanoseconds: float) -> None:
 
 
 class Editor:
-    """An editor's side of a session."""
+    """An editor's side of a session.
 
-    def __init__(self) -> None:
-        self.client = Client(validates=False)
+    Args:
+        command: starts an adapter; without it, ours.
+        scope: what it calls the variables of a frame.
+    """
+
+    def __init__(self, command: Sequence[Any] = (), scope: str = "Locals") -> None:
+        self._scope = scope
+        self._process: subprocess.Popen[bytes] | None = None
+        streams = None
+        if command:
+            pipe = subprocess.PIPE
+            self._process = subprocess.Popen(
+                list(map(str, command)), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+            )
+            streams = self._process.stdout, self._process.stdin
+        self.client = Client(streams, validates=False)
         self.client.initialize()
+        with suppress(Failed):  # there is no program yet, but all that answers requests is loaded
+            self.client.ask("threads")
 
     def attach(self, pid: int, *breakpoints: dict[str, Any]) -> None:
         """Attach to a program, with breakpoints."""
         # All threads, as with JDI.
-        self.client.ask("attach", pid=pid, sourcePaths=[str(HERE)], poolThreads=0)
+        self.begin({"pid": pid, "sourcePaths": [str(HERE)], "poolThreads": 0}, *breakpoints)
+
+    def begin(self, where: dict[str, Any], *breakpoints: dict[str, Any]) -> None:
+        """Attach to a program that the arguments name, with breakpoints."""
+        self.client.ask("attach", **where)
         self.client.event("initialized")
         self.set(*breakpoints)
         self.client.ask("configurationDone")
@@ -207,7 +231,7 @@ class Editor:
     def look(self, thread: int) -> int:
         """What an editor asks for when a thread has stopped: its stack, variables, and fields."""
         frames = self.client.frames(thread, startFrame=0, levels=20)
-        scope = self.client.scope(frames[0]["id"])
+        scope = self.client.scope(frames[0]["id"], self._scope)
         variables = self.client.variables(scope)
         fields = self.client.variables(variables["this"]["variablesReference"])
         assert "total" in fields
@@ -216,6 +240,8 @@ class Editor:
     def close(self) -> None:
         """End the session."""
         self.client.disconnect()
+        if self._process is not None:
+            self._process.wait()
 
 
 def _timed(action: Any) -> tuple[float, Any]:
@@ -224,27 +250,59 @@ def _timed(action: Any) -> tuple[float, Any]:
     return time.perf_counter_ns() - began, result
 
 
+def _sessions(
+    target: Program,
+    rounds: int,
+    made: Callable[[], Editor],
+    attach: Callable[[Editor], object],
+) -> dict[str, list[float]]:
+    """What editors measure in so many sessions."""
+    found: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        target.ask("beat 1")
+        started, editor = _timed(made)
+        began = time.perf_counter_ns()
+        attach(editor)
+        thread = editor.client.stopped("breakpoint")
+        _add(found, "first stop", time.perf_counter_ns() - began)
+        _add(found, "start", started + found["first stop"][-1])
+        _add(found, "look", _timed(partial(editor.look, thread))[0])
+        for _ in range(_STEPS):
+            _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
+            _add(found, "look again", _timed(partial(editor.look, thread))[0])
+        editor.set()
+        editor.client.ask("continue", threadId=thread)
+        target.ask("beat 0")
+        editor.close()
+    return found
+
+
+def with_peer(jvm: jvms.Jvm, jdk: Path, classes: Path, rounds: int) -> Figures:
+    """The measures of VS Code's debugger for Java, which has the protocol in front of JDI, too."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    path = os.pathsep.join(map(str, [classes, *jars_of(PEER)]))
+    command = [jdk / "bin" / "java", "-cp", path, "JavaDebug", "DebuggedWork$Order"]
+    where = {"hostName": "127.0.0.1", "port": port}
+    with program(jvm, classes, AGENT.format(port)) as target:
+        found = _sessions(
+            target,
+            rounds,
+            lambda: Editor(command, "Local"),
+            lambda editor: editor.begin(where, {"line": LINE}),
+        )
+    return {name: min(times) for name, times in found.items()}
+
+
 def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
     """The measures of this package."""
-    found: dict[str, list[float]] = {}
     with program(jvm, classes) as target:
         pid = target.process.pid
-        for _ in range(chosen.rounds):
-            target.ask("beat 1")
-            started, editor = _timed(Editor)
-            began = time.perf_counter_ns()
-            editor.attach(pid, {"line": LINE})
-            thread = editor.client.stopped("breakpoint")
-            _add(found, "first stop", time.perf_counter_ns() - began)
-            _add(found, "start", started + found["first stop"][-1])
-            _add(found, "look", _timed(partial(editor.look, thread))[0])
-            for _ in range(_STEPS):
-                _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
-                _add(found, "look again", _timed(partial(editor.look, thread))[0])
-            editor.set()
-            editor.client.ask("continue", threadId=thread)
-            target.ask("beat 0")
-            editor.close()
+        found = _sessions(
+            target, chosen.rounds, Editor, lambda editor: editor.attach(pid, {"line": LINE})
+        )
+        if chosen.only_sessions:
+            return {name: min(times) for name, times in found.items()}
         editor = Editor()
         editor.attach(pid, {"line": LINE, "condition": CONDITION})
         target.ask(f"run {chosen.hits}")
@@ -298,10 +356,12 @@ _MEASURES = [
 ]
 
 
-def rows(us: Figures, jdi: Figures) -> list[Sequence[str]]:
+def rows(us: Figures, jdi: Figures, peer: Figures) -> list[Sequence[str]]:
     """The lines of the table."""
     found: list[Sequence[str]] = []
     for name, title, factor in _MEASURES:
+        if name not in us:
+            continue
         met = "met" if us[name] * factor <= jdi[name] else "**missed**"
         found.append(
             (
@@ -309,15 +369,19 @@ def rows(us: Figures, jdi: Figures) -> list[Sequence[str]]:
                 f"{ratio_of(jdi[name], us[name])} × JDI",
                 time_of(us[name]),
                 time_of(jdi[name]),
+                time_of(peer[name]) if name in peer else "–",
                 f"≤ 1/{factor} of JDI: {met}",
             )
         )
+    if "lost" not in us:
+        return found
     found.append(
         (
             "what the program loses while nothing is stopped",
             "–",
             f"{us['lost']:.1f} % ± {us['within']:.1f}",
             f"{jdi['lost']:.1f} % ± {jdi['within']:.1f}",
+            "–",
             f"≤ 1 %: {'met' if us['lost'] <= 1 else '**missed**'}",
         )
     )
@@ -326,7 +390,7 @@ def rows(us: Figures, jdi: Figures) -> list[Sequence[str]]:
 
 def table(measured: list[Sequence[str]]) -> str:
     """The table as Markdown."""
-    head = ("measure", "faster than", "jvmti", "JDI", "limit")
+    head = ("measure", "faster than", "jvmti", "JDI", "java-debug", "limit")
     lines = [head, ("---",) * len(head), *measured]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
@@ -336,6 +400,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, rougher figures")
+    parser.add_argument(
+        "--only-sessions", action="store_true", help="from the start to the looks after a step"
+    )
     chosen = parser.parse_args()
     chosen.rounds = 3 if chosen.quick else 7
     chosen.turns = 10 if chosen.quick else 30
@@ -348,14 +415,18 @@ def main() -> int:
         directory = Path(name)
         for source in ("DebuggedWork", "JdiDebugger"):
             compile_program(jdk, source, directory)
+        path = os.pathsep.join(map(str, jars_of(PEER)))
+        javac = [jdk / "bin" / "javac", "-cp", path, "-d", directory, HERE / "JavaDebug.java"]
+        subprocess.run(javac, check=True)
         for version in chosen.jvm.split(","):
             jvm = jvms.named(version)
             debugged = jvm
             if not list(jvm.home.glob("lib/libjdwp.so")) and jvms.feature_of(jdk) == jvm.feature:
                 debugged = jvms.Jvm(version, jdk)
             jdi = with_jdi(debugged, jdk, directory, chosen)
+            peer = with_peer(debugged, jdk, directory, chosen.rounds)
             us = ours(jvm, directory, chosen)
-            found = table(rows(us, jdi))
+            found = table(rows(us, jdi, peer))
             missed |= "missed" in found
             print(f"JDK {version}, {chosen.threads:,} threads\n")
             print(f"{found}\n", flush=True)

@@ -123,7 +123,7 @@ class Client:
 
     Args:
         streams: what it reads and writes; by default those of a process of its own.
-        validates: hold messages to the schema.
+        validates: hold messages to the schema, and their numbers to their order.
         patience: seconds to wait for a response.
 
     Attributes:
@@ -183,7 +183,7 @@ class Client:
         try:
             if self._validates:
                 validate(message)
-            assert message["seq"] == self._last + 1, "numbers in order"
+                assert message["seq"] == self._last + 1, "numbers in order"
         except (jsonschema.ValidationError, AssertionError) as error:
             self._wrong.append(f"{message}: {error}")
         self._last = message["seq"]
