@@ -1,11 +1,11 @@
 """Opens damaged files of profiles: each gives one clear error, or a profile that answers.
 
-    python tests/profiles/damaged.py --count 1000000 recording.jfr
+    python tests/profiles/damaged.py --count 1000000 --recordings 0.3 recording.jfr
 
 The files are the recordings that are given, and small profiles that are saved here. Bytes of them
 are changed, left out, doubled and swapped. The work is done in two processes, with 4 GB of memory
-and ten seconds of processor time for each file. A fault, a limit that is reached, or another error
-ends the run, and leaves the damaged file.
+and ten seconds of processor time for each file. A fault, a limit that is reached, a warning, or
+another error ends the run, and leaves the damaged file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -33,8 +35,6 @@ from profiles import made  # noqa: E402
 MEMORY = 4 << 30
 SECONDS = 10
 BATCH = 1000
-RECORDINGS = 0.03
-"""The part of the files that are recordings, of which each takes longer."""
 
 
 def damaged(content: bytes, chance: random.Random) -> bytes:
@@ -65,17 +65,49 @@ def damaged(content: bytes, chance: random.Random) -> bytes:
     return bytes(data)
 
 
-def open_some(task: tuple[int, int, list[tuple[str, bytes]], str]) -> tuple[int, int, float, int]:
-    """Open so many of a seed: those refused, those opened, the longest time, the most memory."""
-    seed, count, contents, folder = task
+@dataclass
+class Outcome:
+    """What came of some damaged files."""
+
+    refused: int = 0
+    opened: int = 0
+    recordings: int = 0
+    longest: float = 0.0
+    """Seconds of processor time."""
+    memory: int = 0
+    """Kilobytes."""
+
+    def __iadd__(self, other: Outcome) -> Outcome:
+        self.refused += other.refused
+        self.opened += other.opened
+        self.recordings += other.recordings
+        self.longest = max(self.longest, other.longest)
+        self.memory = max(self.memory, other.memory)
+        return self
+
+    def __str__(self) -> str:
+        return (
+            f"{self.refused + self.opened:,} damaged files, {self.recordings:,} of them "
+            f"recordings: {self.refused:,} refused, {self.opened:,} opened; at most "
+            f"{self.longest:.2f} s of processor time and {self.memory >> 10} MB"
+        )
+
+
+Task = tuple[int, int, float, list[tuple[str, bytes]], str]
+
+
+def open_some(task: Task) -> Outcome:
+    """Open so many of a seed."""
+    seed, count, share, contents, folder = task
+    warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGPROF, signal.default_int_handler)
     chance = random.Random(seed)
     recordings = [one for one in contents if one[0] == ".jfr"]
     others = [one for one in contents if one[0] != ".jfr"]
-    refused, longest = 0, 0.0
+    outcome = Outcome()
     for number in range(count):
-        some = recordings if recordings and chance.random() < RECORDINGS else others
+        some = recordings if recordings and chance.random() < share else others
         suffix, content = chance.choice(some)
         data = damaged(content, chance)
         if suffix == ".pb.gz":
@@ -88,27 +120,30 @@ def open_some(task: tuple[int, int, list[tuple[str, bytes]], str]) -> tuple[int,
             profile = jvmti.profile.open(path)
             for kind in profile.kinds:
                 profile.where(profile.samples.kind == kind).top()
+            outcome.opened += 1
         except NotAProfile as error:
-            refused += 1
+            outcome.refused += 1
             if path.name not in str(error):
                 raise
         signal.setitimer(signal.ITIMER_PROF, 0)
-        longest = max(longest, time.process_time() - began)
+        outcome.longest = max(outcome.longest, time.process_time() - began)
+        outcome.recordings += suffix == ".jfr"
         path.unlink()
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return refused, count - refused, longest, most
+    outcome.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return outcome
 
 
 def main() -> int:
     """Open them, and say what came of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("recordings", nargs="*", type=Path)
+    parser.add_argument("files", nargs="*", type=Path, help="recordings")
     parser.add_argument("--count", type=int, default=1_000_000)
+    parser.add_argument("--recordings", type=float, default=0.03, help="the part of the files")
     parser.add_argument("--seconds", type=float, default=1e9, help="no longer than this")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     folder = tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-    contents = [(".jfr", path.read_bytes()) for path in given.recordings]
+    contents = [(".jfr", path.read_bytes()) for path in given.files]
     for suffix in (".parquet", ".pb.gz", ".collapsed"):
         for number, profile in enumerate(
             (made.shop(), made.large(200, stacks=20, depth=8, methods=60))
@@ -117,8 +152,7 @@ def main() -> int:
             profile.save(path)
             content = path.read_bytes()
             contents.append((suffix, gzip.decompress(content) if suffix == ".pb.gz" else content))
-    refused = opened = number = 0
-    longest, most, began = 0.0, 0, time.monotonic()
+    total, number, began = Outcome(), 0, time.monotonic()
     context = multiprocessing.get_context("fork")
     # A worker that ends by a fault breaks the pool.
     with ProcessPoolExecutor(2, mp_context=context) as pool:
@@ -126,22 +160,17 @@ def main() -> int:
         while True:
             in_time = time.monotonic() - began < given.seconds
             while in_time and number * BATCH < given.count and len(waiting) < 4:
-                task = (given.seed + number, BATCH, contents, folder)
+                task = (given.seed + number, BATCH, given.recordings, contents, folder)
                 waiting.add(pool.submit(open_some, task))
                 number += 1
             if not waiting:
                 break
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for one in done:
-                some = one.result()
-                refused, opened = refused + some[0], opened + some[1]
-                longest, most = max(longest, some[2]), max(most, some[3])
-                if (refused + opened) % (20 * BATCH) == 0:
-                    print(f"{refused + opened:,}", flush=True)
-    print(
-        f"{refused + opened:,} damaged files: {refused:,} refused, {opened:,} opened; "
-        f"at most {longest:.2f} s of processor time and {most >> 10} MB"
-    )
+                total += one.result()
+                if (total.refused + total.opened) % (10 * BATCH) == 0:
+                    print(total, flush=True)
+    print(total)
     shutil.rmtree(folder)
     return 0
 

@@ -65,6 +65,13 @@ def test_samples_of_several_kinds_do_not_add_up():
         profile["wall"]
 
 
+def test_a_column_of_whole_numbers_has_no_others() -> None:
+    rows = numpy.zeros(2, numpy.int64)
+    for weight in ([1.0, float("nan")], [1.0, float("inf")], float("nan")):
+        with pytest.raises(ProfileError, match="weight: a value is no int64"):
+            Samples(rows, rows, rows, weight, Kind.CPU)
+
+
 def test_of_a_kind_of_which_nothing_happened_there_are_no_samples() -> None:
     profile = made.shop()
     limits = [Limits(one) for one in (Kind.CPU, Kind.LOCK)]

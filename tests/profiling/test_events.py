@@ -75,6 +75,18 @@ def test_what_stays_alive_has_the_place_of_its_birth(vm: jvmti.VM, sites: JavaPr
     assert profile.with_frame("Sites.keep").weight == 0
 
 
+def test_what_a_collection_has_just_freed_is_not_alive(vm: jvmti.VM, sites: JavaProgram) -> None:
+    # The VM reports it some time after the collection.
+    with vm.profile("live", interval=16 * 1024) as profile:
+        _, kept = sites.ask("keep 120000").split()
+        sites.ask("drop 0")
+        vm.env.force_garbage_collection()
+    assert int(kept) > 1_000_000
+    # The empty list keeps its array, and a dead variable perhaps the last object.
+    alive = {use.name: use.own for use in profile.with_frame("Sites.keep").top(None, by="type")}
+    assert alive.get("byte[]", 0) < 0.005 * int(kept), alive
+
+
 def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProgram) -> None:
     with vm.profile("lock") as profile:
         (_, waited) = sites.ask("contend 15").split()

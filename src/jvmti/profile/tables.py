@@ -362,10 +362,15 @@ def _column(name: str, values: ArrayLike, dtype: Any, rows: int) -> NDArray[Any]
     """A column of this type; a single value stands for all rows."""
     array = numpy.asarray(values)
     if array.ndim == 0:
-        return numpy.full(rows, array, dtype)
+        array = numpy.broadcast_to(array, rows)
     if array.shape != (rows,):
         raise ProfileError(f"{name}: {array.shape} values for {rows:,} rows")
-    return numpy.ascontiguousarray(array, dtype)
+    try:
+        # Some processors would make a number of what is none.
+        with numpy.errstate(invalid="raise"):
+            return numpy.ascontiguousarray(array, dtype)
+    except FloatingPointError:
+        raise ProfileError(f"{name}: a value is no {numpy.dtype(dtype).name}") from None
 
 
 def _number(name: str, values: ArrayLike, dtype: Any, rows: int, known: int) -> NDArray[Any]:

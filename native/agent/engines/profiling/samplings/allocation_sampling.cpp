@@ -14,13 +14,14 @@ constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
 void JNICALL allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject, jclass klass,
                        jlong size) {
   UsedProfile profile(env);
-  if (profile == nullptr || !profile->active || is_service_thread(jni, thread)) return;
+  if (profile == nullptr || !profile->active) return;
+  uint32_t number = static_cast<EventThreads*>(profile->sampler)->sampled(jni, thread);
+  if (number == EventThreads::kOurs) return;
   uint32_t trace = stack_below(*profile, env, thread, klass);
   if (trace == TraceTable::kNone) {
     profile->lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  uint32_t number = static_cast<EventThreads*>(profile->sampler)->number(jni, thread);
   profile->add(Sample{epoch_now(), size, trace, number, 0, layouts::SampleState::kRunning});
 }
 

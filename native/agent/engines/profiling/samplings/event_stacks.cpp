@@ -7,26 +7,36 @@ namespace jvmti {
 uint32_t EventThreads::find(int64_t id) {
   if (id == 0) return 0;
   Locked locked(mutex_);
-  return numbers_.find(static_cast<uint64_t>(id));
+  return numbers_.find(static_cast<uint64_t>(id)) & ~kOursToo;
 }
 
 uint32_t EventThreads::number(JNIEnv* jni, jthread thread) {
+  return (known(jni, thread) & ~kOursToo) - 1;
+}
+
+uint32_t EventThreads::sampled(JNIEnv* jni, jthread thread) {
+  uint32_t found = known(jni, thread);
+  return (found & kOursToo) != 0 ? kOurs : found - 1;
+}
+
+uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
   uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
   {
     Locked locked(mutex_);
-    uint32_t number = numbers_.find(id);
-    if (number != 0) return number - 1;
+    uint32_t found = numbers_.find(id);
+    if (found != 0) return found;
   }
-  ProfiledThread known;
-  describe_thread(profile_.env, jni, thread, &known);
-  if (known.is_virtual && known.name[0] == '\0') {
-    snprintf(known.name, sizeof known.name, "(unnamed virtual thread)");
+  ProfiledThread described;
+  describe_thread(profile_.env, jni, thread, &described);
+  if (described.is_virtual && described.name[0] == '\0') {
+    snprintf(described.name, sizeof described.name, "(unnamed virtual thread)");
   }
   uint32_t number = profile_.new_thread();
-  profile_.names.note_thread(number, known);
+  profile_.names.note_thread(number, described);
+  uint32_t made = (number + 1) | (is_service_thread(jni, thread) ? kOursToo : 0);
   Locked locked(mutex_);
-  (void)numbers_.insert(id, number + 1);
-  return number;
+  (void)numbers_.insert(id, made);
+  return made;
 }
 
 uint32_t stack_below(Profile& profile, jvmtiEnv* env, jthread thread, jclass klass) {

@@ -1,8 +1,8 @@
 // Objects that are allocated during a profile and still alive at its end.
 //
 // Each sampled object gets a tag, with the place of its birth in a table.  The VM reports the tags
-// of objects that it frees; those that remain at the end become samples, with the time, the thread
-// and the stack of their allocation.
+// of objects that it frees, some time after it has; of those that remain at the end it says which
+// are alive.  They become samples, with the time, the thread and the stack of their allocation.
 
 #include <unistd.h>
 
@@ -18,6 +18,9 @@ namespace {
 using layouts::SampleState;
 
 constexpr size_t kMostBirths = 1 << 20;  // of objects that are alive at a time
+// HotSpot compares each tag that is asked for with each that there is: a second for so many.
+constexpr size_t kMostAsked = 1 << 15;
+constexpr size_t kAskedAtOnce = 1 << 10;
 
 struct Birth {
   int64_t time;
@@ -33,10 +36,14 @@ class LiveSampler : NoCopy {
   void allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object, jclass klass,
                  jlong size);
   void freed(uint32_t birth);
-  void finish();
+  void finish(JNIEnv* jni);
 
  private:
   uint32_t keep(const Birth& birth);
+  jlong tag_of(uint32_t birth) const {
+    return static_cast<jlong>(uint64_t{profile_.number} << 32 | birth);
+  }
+  void free_unreported(JNIEnv* jni);
 
   Profile& profile_;
   EventThreads threads_;
@@ -67,15 +74,14 @@ uint32_t LiveSampler::keep(const Birth& birth) {
 
 void LiveSampler::allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object,
                             jclass klass, jlong size) {
-  if (is_service_thread(jni, thread)) return;
   Birth birth{};
+  birth.thread = threads_.sampled(jni, thread);
+  if (birth.thread == EventThreads::kOurs) return;
   birth.time = epoch_now();
   birth.size = size;
   birth.trace = stack_below(profile_, env, thread, klass);
-  birth.thread = threads_.number(jni, thread);
   uint32_t number = birth.trace == TraceTable::kNone ? 0 : keep(birth);
-  jlong tag = static_cast<jlong>(uint64_t{profile_.number} << 32 | number);
-  if (number != 0 && tagging.load()->SetTag(object, tag) == JVMTI_ERROR_NONE) return;
+  if (number != 0 && tagging.load()->SetTag(object, tag_of(number)) == JVMTI_ERROR_NONE) return;
   if (number != 0) freed(number);
   profile_.lost.fetch_add(1, std::memory_order_relaxed);
 }
@@ -89,7 +95,40 @@ void LiveSampler::freed(uint32_t birth) {
   free_.put(place);
 }
 
-void LiveSampler::finish() {
+// Those that the VM has freed, and not reported yet.
+void LiveSampler::free_unreported(JNIEnv* jni) {
+  Vector<jlong> tags;
+  {
+    Locked locked(mutex_);
+    for (size_t i = 0; i < births_.size(); ++i) {
+      if (births_[i].size != 0 && !tags.push(tag_of(static_cast<uint32_t>(i + 1)))) return;
+    }
+  }
+  if (tags.size() > kMostAsked) return;
+  for (size_t from = 0; from < tags.size(); from += kAskedAtOnce) {
+    size_t left = tags.size() - from;
+    jint asked = static_cast<jint>(left < kAskedAtOnce ? left : kAskedAtOnce);
+    LocalFrame frame(jni, asked + 8);
+    if (!frame) return jni->ExceptionClear();
+    jint count = 0;
+    Deallocated<jlong> alive(tagging.load());
+    if (tagging.load()->GetObjectsWithTags(asked, tags.begin() + from, &count, nullptr,
+                                           alive.out()) != JVMTI_ERROR_NONE) {
+      return;
+    }
+    Index known;
+    for (jint i = 0; i < count; ++i) {
+      if (!known.insert(static_cast<uint64_t>(alive[i]), 1)) return;
+    }
+    for (jint i = 0; i < asked; ++i) {
+      jlong tag = tags[from + static_cast<size_t>(i)];
+      if (known.find(static_cast<uint64_t>(tag)) == 0) freed(static_cast<uint32_t>(tag));
+    }
+  }
+}
+
+void LiveSampler::finish(JNIEnv* jni) {
+  free_unreported(jni);
   constexpr int kMostWaits = 5000;  // milliseconds
   int waits = 0;
   for (size_t i = 0;; ++i) {
@@ -165,11 +204,11 @@ const char* start(JNIEnv*, Profile& profile) {
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
-void stop(JNIEnv*, Profile& profile) {
+void stop(JNIEnv* jni, Profile& profile) {
   // Java 11 ends the samples of all environments if one without them asks for none.
   if (profile.sampler == nullptr) return;
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
-  sampler_of(profile).finish();
+  sampler_of(profile).finish(jni);
 }
 
 }  // namespace

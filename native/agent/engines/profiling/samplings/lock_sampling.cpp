@@ -255,7 +255,8 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     if (wait.began == 0 || now - wait.began < wait.least) return;
     ++counted_;
   }
-  if (is_service_thread(jni, thread)) return;
+  uint32_t number = threads_.sampled(jni, thread);
+  if (number == EventThreads::kOurs) return;
   int64_t waited = now - wait.began;
   LocalRef<jclass> klass(jni, jni->GetObjectClass(monitor));
   uint32_t trace = stack_below(profile_, env, thread, klass);
@@ -263,8 +264,8 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  profile_.add(Sample{epoch_now(), waited < wait.period ? wait.period : waited, trace,
-                      threads_.number(jni, thread), wait.owner, layouts::SampleState::kBlocked});
+  profile_.add(Sample{epoch_now(), waited < wait.period ? wait.period : waited, trace, number,
+                      wait.owner, layouts::SampleState::kBlocked});
 }
 
 LockSampler& sampler_of(Profile& profile) { return *static_cast<LockSampler*>(profile.sampler); }

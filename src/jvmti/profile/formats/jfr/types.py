@@ -74,6 +74,9 @@ def read_text(data: memoryview, at: int) -> tuple[str | int | None, int]:
         end = at + length
         return str(data[at:end], "utf-8" if encoding == 3 else "latin-1", "replace"), end
     if encoding == 4:
+        # Almost all are of ASCII, one byte a character.
+        if length <= len(data) - at and (text := bytes(data[at : at + length])).isascii():
+            return text.decode("ascii"), at + length
         found = []
         for _ in range(length):
             unit, at = read_one(data, at)

@@ -7,6 +7,9 @@ __all__ = ["read_one"]
 
 def read_one(data: memoryview, at: int) -> tuple[int, int]:
     """The number at a place, and the place after it."""
+    byte = data[at]
+    if byte < 0x80:
+        return byte, at + 1
     value = shift = 0
     while True:
         byte = data[at]
