@@ -1,19 +1,21 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiles.py [--jvm 11,17,21,25] [--seconds 4] [--only shares,ecj,spark]
+    python benchmarks/profiles.py [--jvm 11,17,21,25] [--seconds 4] [--only shares,ecj,h2,spark]
 
 The first part is a program that measures the processor time of its parts, on a platform thread and
 on a virtual one: the table has the total variation distance of each profile from these, in
 percentage points, beside what the noise of as many samples has on average. The others are the
 Eclipse compiler at work, and a Spark job (``make .venv/.spark``), whose driver and executors are
-one profile: how many of the ten hottest methods are the same, and the distance of the two profiles
-from each other, beside that of two of one kind.
+one profile, and the database H2: how many of the ten hottest methods are the same, and the distance
+of the two profiles from each other, beside that of two of one kind.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import re
 import signal
 import statistics
 import subprocess
@@ -21,6 +23,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -31,11 +34,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from run import machine  # noqa: E402
+import numpy  # noqa: E402
+from run import compile_program, machine  # noqa: E402
 
+import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from async_profiler import AsyncProfiler  # noqa: E402
+from jvmti.profile import FrameKind  # noqa: E402
 from profiling.shares import error, noise, parsed  # noqa: E402
 from real_programs import jdk, jvm_below  # noqa: E402
 
@@ -155,6 +161,21 @@ def compiler(jvm: jvms.Jvm) -> Iterator[list[int]]:
             process.kill()
 
 
+@contextmanager
+def database(jvm: jvms.Jvm) -> Iterator[list[int]]:
+    """The database H2, which two threads use; the process id of its JVM."""
+    (jar,) = jars.fetched(jars.DATABASE)
+    with tempfile.TemporaryDirectory() as folder:
+        compile_program(jdk(), "Queried", Path(folder))
+        command = [jvm.java, *jvm.args, "-Xmx512m", "-cp", f"{jar}:{folder}", "Queried"]
+        with subprocess.Popen([*command, "jdbc:h2:mem:orders"]) as process:
+            try:
+                time.sleep(3 * WARM)
+                yield [process.pid]
+            finally:
+                process.kill()
+
+
 JOBS = """
 from pyspark.sql import SparkSession
 spark = SparkSession.builder.master("local-cluster[2,1,1024]").appName("jobs").getOrCreate()
@@ -190,9 +211,46 @@ def spark(jvm: jvms.Jvm) -> Iterator[list[int]]:
         process.wait()
 
 
-def agreement(title: str, pids: list[int], folder: Path, seconds: float, pattern: str) -> None:
-    """Print how far profiles of some JVMs, taken together, agree with async-profiler's."""
-    found: dict[str, list[dict[str, float]]] = {"jvmti": [], "async-profiler": []}
+class Windows:
+    """What the methods of a program had in each of many short profiles of one profiler."""
+
+    def __init__(self) -> None:
+        self._found: list[Counter[str]] = []
+
+    def add(self, profiles: list[Any], pattern: str) -> None:
+        """One more window, of some JVMs together."""
+        found: Counter[str] = Counter()
+        for profile in profiles:
+            add_own_weights(found, profile.with_frame(pattern))
+        self._found.append(found)
+
+    def half(self, which: int) -> Windows:
+        """Every other window."""
+        made = Windows()
+        made._found = self._found[which::2]
+        return made
+
+    def shares(self) -> dict[str, float]:
+        """The part of each method."""
+        whole = sum(self._found, Counter())
+        return {name: weight / whole.total() for name, weight in whole.items()}
+
+    def error(self, method: str) -> float:
+        """The standard error of the part of a method, by how much it differs among windows."""
+        totals = [one.total() for one in self._found]
+        share = self.shares().get(method, 0.0)
+        rests = [
+            one[method] - share * total for one, total in zip(self._found, totals, strict=True)
+        ]
+        return math.sqrt(sum(rest * rest for rest in rests)) / sum(totals)
+
+
+def agreement(title: str, pids: list[int], folder: Path, given: argparse.Namespace) -> None:
+    """Print how far profiles of some JVMs, taken together, agree with async-profiler's.
+
+    The profilers take turns in short windows, so that both see all stages of the work.
+    """
+    found = {"jvmti": Windows(), "async-profiler": Windows()}
     with ExitStack() as attached:
         vms = [attached.enter_context(jvmti.attach(pid, timeout=60)) for pid in pids]
         peers = [AsyncProfiler(vm, folder) for vm in vms]
@@ -203,47 +261,57 @@ def agreement(title: str, pids: list[int], folder: Path, seconds: float, pattern
             "jvmti": [partial(ours, vm) for vm in vms],
             "async-profiler": [partial(beside, peer) for peer in peers],
         }
-        for name, all_ in [*takers.items()] * 2:
-            with ExitStack() as taken:
-                lists = [taken.enter_context(taker()) for taker in all_]
-                time.sleep(seconds)
-            first, *others = [profile for (profile,) in lists]
-            whole = first.merge(*others) if others else first
-            found[name].append(own_shares(whole.with_frame(pattern)))
+        for _ in range(given.windows):
+            for name, all_ in takers.items():
+                with ExitStack() as taken:
+                    lists = [taken.enter_context(taker()) for taker in all_]
+                    time.sleep(given.window)
+                found[name].add([profile for (profile,) in lists], given.pattern)
     mine, theirs = found["jvmti"], found["async-profiler"]
     print(f"\n### {title}\n")
     print("| | of the ten hottest methods are the same | distance |\n| --- | --- | --- |")
-    for name, one, other in (
-        ("jvmti and async-profiler", mine[0], theirs[0]),
-        ("async-profiler twice", *theirs),
-        ("jvmti twice", *mine),
-    ):
-        same = len(set(hottest(one)) & set(hottest(other)))
-        print(f"| {name} | {same} | {apart(one, other):.1f} |")
-    for name, one, other in (
-        ("jvmti", mine[0], theirs[0]),
-        ("async-profiler", theirs[0], mine[0]),
-    ):
-        for method in hottest(one):
-            if method not in hottest(other):
-                print(
-                    f"only in the ten of {name}: {method} {one[method]:.2%}, "
-                    f"there {other.get(method, 0):.2%}"
-                )
+    rows = {
+        "jvmti and async-profiler": [(mine, theirs)],
+        "the same of halves": [(mine.half(n), theirs.half(m)) for n in (0, 1) for m in (0, 1)],
+        "async-profiler twice, of halves": [(theirs.half(0), theirs.half(1))],
+        "jvmti twice, of halves": [(mine.half(0), mine.half(1))],
+    }
+    for name, pairs in rows.items():
+        shares = [(one.shares(), other.shares()) for one, other in pairs]
+        same = statistics.fmean(len(set(hottest(a)) & set(hottest(b))) for a, b in shares)
+        distance = statistics.fmean(apart(a, b) for a, b in shares)
+        print(f"| {name} | {same:.1f} | {distance:.1f} |")
+    print("\n| method | jvmti | async-profiler | errors apart |\n| --- | --- | --- | --- |")
+    own, peer = mine.shares(), theirs.shares()
+    chosen = dict.fromkeys([*hottest(own), *hottest(peer)])
+    chosen |= dict.fromkeys(
+        sorted(own.keys() | peer.keys(), key=lambda one: -abs(own.get(one, 0) - peer.get(one, 0)))[
+            :TEN
+        ]
+    )
+    for method in chosen:
+        a, b = own.get(method, 0.0), peer.get(method, 0.0)
+        apart_ = (a - b) / (math.hypot(mine.error(method), theirs.error(method)) or 1)
+        print(f"| {method} | {a:.2%} | {b:.2%} | {apart_:+.1f} |", flush=True)
 
 
-def own_shares(profile: Any) -> dict[str, float]:
-    """The part of each Java method; what it calls outside of Java is its own."""
-    found: dict[str, float] = {}
-    java = [bool(name) for name in profile.frames.class_name]
-    names = profile.frames.names()
+JAVA = (FrameKind.COMPILED, FrameKind.INTERPRETED, FrameKind.INLINED)
+HIDDEN = re.compile(r"[/.+]0x[0-9a-f]+")
+"""What the name of a hidden class ends with; each profiler writes it in its own way."""
+
+
+def add_own_weights(found: Counter[str], profile: Any) -> None:
+    """Add what each Java method had; what it calls outside of Java is its own."""
+    frames = profile.frames
+    # Native functions of async-profiler may have a point in their name, but no kind.
+    known = numpy.isin(frames.kind, JAVA)
+    java = known if known.any() else numpy.array([bool(name) for name in frames.class_name])
+    names = [HIDDEN.sub("", name) for name in frames.names()]
     for stack, weight in enumerate(profile.stack_weights.tolist()):
         if not weight:
             continue
         row = next((one for one in profile.stacks[stack].tolist() if java[one]), None)
-        name = "?" if row is None else names[row]
-        found[name] = found.get(name, 0) + weight / profile.weight
-    return found
+        found["?" if row is None else names[row]] += weight
 
 
 def hottest(found: dict[str, float]) -> list[str]:
@@ -262,9 +330,11 @@ def main() -> int:
     """Run the parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="11,17,21,25", help="which JVMs")
-    parser.add_argument("--only", default="shares,ecj", help="which parts: shares, ecj, spark")
+    parser.add_argument("--only", default="shares,ecj", help="which parts: shares, ecj, h2, spark")
     parser.add_argument("--jfr", action="store_true", help="Flight Recorder, too")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
+    parser.add_argument("--windows", type=int, default=40, help="of each profiler")
+    parser.add_argument("--window", type=float, default=0.5, help="seconds of one")
     given = parser.parse_args()
     parts = given.only.split(",")
     print(machine())
@@ -283,12 +353,14 @@ def main() -> int:
                 shares(jvm, classes, classes, given.seconds, given.jfr)
             for name, program, title, pattern in (
                 ("ecj", compiler, "the Eclipse compiler", "org.eclipse.jdt.*"),
+                ("h2", database, "the database H2", "org.h2.*"),
                 ("spark", spark, "a Spark job, its driver and two executors", "*"),
             ):
                 if name in parts:
                     with program(jvm) as pids:
                         heading = f"JDK {jvm.feature}: {title}"
-                        agreement(heading, pids, classes, given.seconds, pattern)
+                        given.pattern = pattern
+                        agreement(heading, pids, classes, given)
     return 0
 
 

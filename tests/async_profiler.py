@@ -50,7 +50,7 @@ class AsyncProfiler:
 
     def stop(self) -> Profile:
         """Stop it, and open what it has sampled."""
-        self._ask(f"stop,collapsed,total,file={self._file}")
+        self._ask(f"stop,collapsed,total,ann,file={self._file}")
         return jvmti.profile.open(self._file)
 
     def _ask(self, options: str) -> None:

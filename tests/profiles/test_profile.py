@@ -8,7 +8,17 @@ from collections import Counter
 import numpy
 import pytest
 
-from jvmti.profile import Frames, Kind, Limits, ProfileError, Samples, SeveralKinds, Stacks, Threads
+from jvmti.profile import (
+    Frames,
+    Kind,
+    Limits,
+    Profile,
+    ProfileError,
+    Samples,
+    SeveralKinds,
+    Stacks,
+    Threads,
+)
 from profiles import made
 
 
@@ -63,6 +73,19 @@ def test_samples_of_several_kinds_do_not_add_up():
     assert len(profile["alloc"]) == 6
     with pytest.raises(KeyError, match="cpu, alloc"):
         profile["wall"]
+
+
+def test_without_a_frame_there_are_no_users() -> None:
+    rows = numpy.zeros(1, numpy.int64)
+    profile = Profile(
+        Samples(rows, rows, rows, rows + 5, Kind.LIVE),
+        Stacks([0, 0], []),
+        Frames([], []),
+        Threads([1], ["main"]),
+        [Limits(Kind.LIVE)],
+    )
+    for by in ("method", "type", "kind"):
+        assert list(profile.top(None, by=by)) == []
 
 
 def test_a_column_of_whole_numbers_has_no_others() -> None:

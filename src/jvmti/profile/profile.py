@@ -393,7 +393,7 @@ class Profile(display.Tabular):
         own = numpy.zeros(len(names), numpy.int64)
         has = innermost >= 0
         if by == "type":
-            has &= self.frames.kind[innermost] == FrameKind.TYPE
+            has[has] = self.frames.kind[innermost[has]] == FrameKind.TYPE
         numpy.add.at(own, code[innermost[has]], weights[has])
         if by == "type":
             total = own

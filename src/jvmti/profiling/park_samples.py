@@ -26,7 +26,7 @@ _PARKS = [
 ]
 _LOCKS = "java.util.concurrent.locks."
 _ACQUIRE = ("acquire", "doAcquire", "tryAcquire", "parkAndCheckInterrupt")
-_MOST = 150
+_MOST = 60
 """Records a second; each stands for some of those that there was no space for."""
 _NEAR = 6
 """Frames above the park in which a lock asks for itself."""

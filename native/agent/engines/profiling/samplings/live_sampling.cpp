@@ -18,7 +18,7 @@ namespace {
 using layouts::SampleState;
 
 constexpr size_t kMostBirths = 1 << 20;  // of objects that are alive at a time
-// HotSpot compares each tag that is asked for with each that there is: a second for so many.
+// HotSpot compares each tag that is asked for with all that there are: 1 s for these.
 constexpr size_t kMostAsked = 1 << 15;
 constexpr size_t kAskedAtOnce = 1 << 10;
 

@@ -22,10 +22,10 @@ namespace {
 constexpr int64_t kShare = 300;           // questions for owners take this part of the time
 constexpr int64_t kMostCredit = 3000000;  // nanoseconds for many at once, after a while of few
 constexpr int64_t kMostPrice = 200000;    // what took longer waited for a processor
-constexpr int64_t kLook = 8000000;        // nanoseconds between two looks, on average
-constexpr int64_t kIdleLook = 10000000;   // the same while no thread waits
+constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
+constexpr int64_t kIdleLook = 25000000;   // the same while no thread waits
 constexpr jsize kMostAsked = 32;          // at once
-constexpr int64_t kSamples = 100;         // a second
+constexpr int64_t kSamples = 50;          // in 1 s; each takes 25 µs
 constexpr int32_t kSome = 20;             // of these the period is found
 constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or in these
 constexpr int64_t kLongest = 100000000;   // the longest period
