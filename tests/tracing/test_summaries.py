@@ -168,3 +168,18 @@ def test_patterns_with_too_many_places_are_refused(vm: jvmti.VM, traced: JavaPro
         traced.ask("add 1")
         assert (trace.left_out, trace.why_left_out) == (0, None)
         assert any(use.calls for use in trace.summary())
+
+
+def test_methods_that_share_a_name_are_shown_with_their_parameters(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with vm.trace("java.util.ArrayList.add", f"{ORDER}.add", summary=True) as trace:
+        traced.ask("add 20")
+        summary = trace.summary()
+    assert len({use.name for use in summary}) < len(summary)
+    labels = summary.labels()
+    assert {f"{ORDER}.add", "java.util.ArrayList.add(Object)"} <= set(labels)
+    assert "java.util.ArrayList.add(Object, Object[], int)" in labels
+    shown = summary._repr_html_()
+    assert shown is not None
+    assert "add(Object, Object[], int)" in shown

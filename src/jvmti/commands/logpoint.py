@@ -111,8 +111,8 @@ class _Watch(RecordWatch):
     def _columns(self) -> tuple[str, ...]:
         return self._given.by, "hits"
 
-    def _row(self, use: Use) -> list[object]:
-        return [printable(use.name), use.calls]
+    def _row(self, label: str, use: Use) -> list[object]:
+        return [printable(label), use.calls]
 
     def _json(self, record: Hit) -> dict[str, Any]:
         return {

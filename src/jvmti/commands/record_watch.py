@@ -135,7 +135,7 @@ class RecordWatch(ABC):
             head = (
                 f"{quantity(total, self.one)}, {quantity(len(uses), 'row')} in {duration(passed)}"
             )
-            rows = [self._row(one) for one in uses[:most]]
+            rows = self._table(uses, most)
             return TableState(head, rows, [None] * len(rows))
 
         refresh_table(self._columns(), self._given.interval, sample)
@@ -143,16 +143,19 @@ class RecordWatch(ABC):
     def _columns(self) -> tuple[str, ...]:
         return self._given.by, "calls", "failed", *_TIMES
 
-    def _row(self, use: Use) -> list[object]:
+    def _table(self, uses: Uses, most: int) -> list[list[object]]:
+        return [self._row(*one) for one in zip(uses.labels()[:most], uses, strict=False)]
+
+    def _row(self, label: str, use: Use) -> list[object]:
         times = (use.total, use.mean, use.p50, use.p99, use.longest)
-        return [printable(use.name), use.calls, use.failures, *(spent(round(one)) for one in times)]
+        return [printable(label), use.calls, use.failures, *(spent(round(one)) for one in times)]
 
     def _print_summary(self, uses: Uses, passed: float) -> None:
         if self._given.json:
             rows = [dict(zip(self._fields or one._fields, one, strict=False)) for one in uses]
             print_json({"seconds": round(passed, 3), self._rows_called: rows})
             return
-        print_table(self._columns(), [self._row(one) for one in uses[: self._given.top]])
+        print_table(self._columns(), self._table(uses, self._given.top))
         more = len(uses) - self._given.top
         if more > 0:
             print(f"and {quantity(more, 'row')} more; --top shows them")

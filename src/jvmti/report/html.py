@@ -54,7 +54,7 @@ from jvmti.text.quantities import processor_time, quantity
 from jvmti.tracing.calls import Call
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.summaries import Use
+from jvmti.tracing.summaries import Use, Uses
 
 __all__ = ["html", "view"]
 
@@ -125,7 +125,7 @@ def _(rows: Rows) -> list[Content] | None:  # type: ignore[type-arg]
         case Hit():
             return [hit_table(rows)]
         case Use():
-            return [use_table(rows)]
+            return [use_table(Uses(rows))]
     return None
 
 

@@ -9,7 +9,7 @@ from jvmti.tracing.calls import Call, spent, value_text
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.recorder import Recorder
-from jvmti.tracing.summaries import Use
+from jvmti.tracing.summaries import Uses
 
 __all__ = ["call_table", "hit_table", "probe_view", "use_table"]
 
@@ -46,14 +46,14 @@ def hit_table(hits: Sequence[Hit]) -> Content:
     return table(["time", "thread", "place", "text"], rows, and_more(len(hits), _ROWS, "hits"))
 
 
-def use_table(uses: Sequence[Use]) -> Content:
+def use_table(uses: Uses) -> Content:
     """The most expensive rows of a summary."""
     rows = [
         (
-            *(one.name, one.calls, one.failures),
+            *(label, one.calls, one.failures),
             *(spent(round(t)) for t in (one.total, one.mean, one.p50, one.p99, one.longest)),
         )
-        for one in uses[:_ROWS]
+        for label, one in zip(uses.labels()[:_ROWS], uses, strict=False)
     ]
     heads = ["", "calls", "failed", "total", "mean", "p50", "p99", "longest"]
     return table(heads, rows, and_more(len(uses), _ROWS, "rows"))

@@ -289,7 +289,7 @@ class Logpoint(Recorder[Hit, Hits]):
             raise LookupError(
                 f"no loaded class has code for {self.place!r}"
                 + ("" if needed is None else f" that {needed}")
-                + "; to wait for one, say so (unloaded)"
+                + "; to wait for one, use --unloaded (unloaded=True)"
             )
         loaded = self._classes_named([classes or "*" for classes, _ in self._place_of.owners])
         cls = loaded[-1]

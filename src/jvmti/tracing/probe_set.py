@@ -260,7 +260,7 @@ class ProbeSet:
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
             raise LookupError(
                 f"no loaded class matches {' or '.join(map(repr, names))}{hint}; to wait for one, "
-                "say so (unloaded)"
+                "use --unloaded (unloaded=True)"
             )
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -9,6 +10,7 @@ import numpy
 
 from jvmti import display
 from jvmti.instrumentation.probes import BadProbe, Operand
+from jvmti.interface.signatures import parameters_of
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import RecordedKind
@@ -54,6 +56,16 @@ class Use(NamedTuple):
 
 class Uses(display.Rows[Use], display.Tabular):
     """A summary, the most expensive first: a list, and a table with the fields of `Use`."""
+
+    def labels(self) -> list[str]:
+        """The name of each row, with the types of its parameters where methods share a name."""
+        shared = Counter(one.name for one in self)
+        return [
+            one.name
+            if shared[one.name] == 1 or not one.descriptor
+            else f"{one.name}({', '.join(_simple(name) for name in parameters_of(one.descriptor))})"
+            for one in self
+        ]
 
     def to_arrow(self) -> Any:
         """The summary as a ``pyarrow.Table``.
@@ -131,6 +143,10 @@ class Grouping(NamedTuple):
     def name(self, site: Site) -> str:
         """The name of counts at a place."""
         return _PLACES[self.text](site)
+
+
+def _simple(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def key_name(value: Any) -> str:
