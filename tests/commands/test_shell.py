@@ -284,6 +284,12 @@ def test_a_script_from_standard_input(witness: JavaProgram) -> None:
     failed = run(witness.pid, stdin="%class nothing.like.it")
     assert failed.returncode == 1
     assert "nothing.like.it" in failed.stderr
+    failed = run(witness.pid, stdin="%threads parked\n%treads main\n")
+    assert failed.returncode == 1
+    assert failed.stdout == ""
+    assert "line 2" in failed.stderr
+    assert "there is no %treads; did you mean %threads? There are %" in failed.stderr
+    assert failed.stderr.count("SyntaxError") == 1
 
 
 def test_capabilities_are_added_or_the_reason_is_reported(witness: JavaProgram) -> None:

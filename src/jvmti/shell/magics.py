@@ -11,7 +11,7 @@ from jvmti.model.threads.frames import Frame
 from jvmti.model.threads.java_thread import Thread
 from jvmti.shell import debug_magics  # noqa: F401 - so that its commands are known, too
 from jvmti.shell.expressions import NotEvaluated, evaluate
-from jvmti.shell.registry import MAGICS, Magic, UsageError, magic, run, unquoted
+from jvmti.shell.registry import MAGICS, Magic, UsageError, magic, missing, run, unquoted
 from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
@@ -309,4 +309,4 @@ def _matches(name: str, pattern: str) -> bool:
     return pattern.lower() in name.lower()
 
 
-__all__ = ["MAGICS", "Magic", "UsageError", "run"]
+__all__ = ["MAGICS", "Magic", "UsageError", "missing", "run"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error, WrongPhase
@@ -57,6 +58,13 @@ def magic(
     return made
 
 
+def missing(name: str) -> str:
+    """The sentence for a name that none has."""
+    alike = get_close_matches(name, MAGICS, 1)
+    hint = f"did you mean %{alike[0]}? There" if alike else "there"
+    return f"there is no %{name}; {hint} are {', '.join(f'%{one}' for one in MAGICS)}"
+
+
 def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
     """Run one of the commands.
 
@@ -64,7 +72,7 @@ def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
         UsageError: there is no such command, or its text is invalid.
     """
     if name not in MAGICS:
-        raise UsageError(f"there is no %{name}; there are {', '.join(f'%{one}' for one in MAGICS)}")
+        raise UsageError(missing(name))
     try:
         MAGICS[name].function(vm, names, text.strip())
     except WrongPhase:
@@ -81,4 +89,4 @@ def unquoted(text: str) -> str:
     return text
 
 
-__all__ = ["MAGICS", "Magic", "UsageError", "magic", "run", "unquoted"]
+__all__ = ["MAGICS", "Magic", "UsageError", "magic", "missing", "run", "unquoted"]

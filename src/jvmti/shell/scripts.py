@@ -57,13 +57,24 @@ def compiled(source: str, file: str) -> CodeType:
     Raises:
         SyntaxError: it is still not valid Python.
     """
-    try:
-        return compile(source, file, "exec")
-    except SyntaxError:
-        changed = _MAGIC.sub(_call, source)
-        if changed == source:
-            raise
-        return compile(changed, file, "exec")
+    failed: SyntaxError
+    for text in (source, _MAGIC.sub(_call, source)):
+        try:
+            return compile(text, file, "exec")
+        except SyntaxError as error:
+            failed = error
+    # Raised here, it does not say what is wrong with the lines that are none of Python's.
+    raise _explained(failed)
+
+
+def _explained(failed: SyntaxError) -> SyntaxError:
+    """The error of a line that begins with an unknown command says which there are."""
+    found = _MAGIC.match(failed.text or "")
+    if found is None or found[2] in magics.MAGICS:
+        return failed
+    return SyntaxError(
+        magics.missing(found[2]), (failed.filename, failed.lineno, failed.offset, failed.text)
+    )
 
 
 def _call(match: re.Match[str]) -> str:
