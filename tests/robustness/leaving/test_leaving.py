@@ -45,7 +45,7 @@ def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
 ) -> None:
     if java_program.jvm.name == "zero":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
-    outcome = kills.kill(steady.launch(java_program), 4, seed=5, controller="storming", how=how)
+    outcome = kills.kill(steady.launch(java_program), 3, seed=5, controller="storming", how=how)
     assert outcome.busy >= 1
     comes_back_at_once(outcome)
 
