@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,11 @@ import pytest
 import compiler
 import jvms
 from jvmti.classfile import ClassFile, MalformedClassFile
+from jvmti.debug.stop_probes import stop_probe
 from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
 from jvmti.interface.errors import Error
+from jvmti.layouts.probes import Site
 
 HOOK = "Probed$Hook"
 SOURCE = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
@@ -319,3 +322,34 @@ def test_a_class_that_has_no_space_for_constants_stays_as_it_is(tmp_path: Path) 
     ((entry, why),) = summary.unreadable
     assert (entry, summary.changed) == ("Probed.class", 0)
     assert "no space for the constants" in why
+
+
+def test_four_times_as_many_variables_and_lines_take_little_more_than_four_times_as_long(
+    tmp_path: Path,
+) -> None:
+    counts = (75, 300)
+    for count in counts:
+        source = tmp_path / f"Tries{count}.java"
+        tries = "\n".join(
+            f"try {{ sum += text.length(); }} catch (IllegalStateException of{n}) {{ sum = {n}; }} "
+            "finally { sum++; }"
+            for n in range(count)
+        )
+        source.write_text(
+            f"class Tries{count} {{ static int all(String text) {{ int sum = 0;\n{tries}\n"
+            "return sum; } }"
+        )
+    command = [*compiler.compile_command(11, None), "-g", "-d", str(tmp_path)]
+    subprocess.run([*command, *map(str, tmp_path.glob("*.java"))], check=True, capture_output=True)
+    stopping = Instrumenter([stop_probe(Site.LINE, None)])
+    took = []
+    for count in counts:
+        data = (tmp_path / f"Tries{count}.class").read_bytes()
+        rounds = []
+        for _ in range(3):
+            began = time.process_time()
+            stopping.instrument(data)
+            rounds.append(time.process_time() - began)
+        took.append(min(rounds))
+    # With one search for each variable at each line it was fifty times as long.
+    assert took[1] < 20 * took[0], took

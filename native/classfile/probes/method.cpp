@@ -93,6 +93,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   ready_at_ = is_simple ? initialized_at() : kNowhere;
   bool asks_for_this = is_constructor_ && (uses_this_ || is_wanted(Site::kUnwind));
   tracks_ = has_frames_ && ((asks_for_this && ready_at_ == kNowhere) || uses_locals_);
+  if (stops_threads_ && (!tracks_ || lacks_frames_) && !find_stored()) return Woven::kOutOfMemory;
   if (stops_threads_ && !tracks_ && !find_assigned()) return Woven::kOutOfMemory;
   wide_.clear();
   uint32_t head = out.size();
@@ -449,12 +450,17 @@ void Method::each_store(Wrote wrote) const {
   }
 }
 
-bool Method::is_stored(uint32_t from, uint32_t count) const {
-  bool found = false;
+// Finds the slots that any instruction stores to.
+bool Method::find_stored() {
+  size_t count = max_locals_ + size_t{1};  // a wide one may be behind the last
+  stored_.clear();
+  if (!stored_.reserve(count)) return false;
+  stored_.grow(count);
+  std::memset(stored_.begin(), 0, count);
   each_store([&](uint32_t slot, uint32_t size) {
-    found = found || (slot < from + count && from < slot + size);
+    for (uint32_t i = slot; i < slot + size && i < count; ++i) stored_[i] = 1;
   });
-  return found;
+  return true;
 }
 
 // Finds the parameters that somebody writes to, or that a frame does not have any more.

@@ -163,7 +163,10 @@ class Method {
   bool read_parameters();
   template <class Wrote>
   void each_store(Wrote wrote) const;
-  bool is_stored(uint32_t from, uint32_t count) const;
+  bool find_stored();
+  bool is_stored(uint32_t slot, uint32_t size) const {
+    return stored_[slot] != 0 || (size == 2 && stored_[slot + 1] != 0);
+  }
   bool find_dropped();
   bool first_frame(Frame* frame);
   bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
@@ -236,7 +239,8 @@ class Method {
   bool is_entered(uint32_t start, uint32_t end, uint32_t slot) const;
   void find_stops();
   bool has_stopped(const Probe& probe) const;
-  bool variable_in(uint32_t slot, uint32_t at, Text* name, Text* type) const;
+  bool find_named(uint32_t at);
+  bool variable_in(uint32_t slot, Text* name, Text* type) const;
   bool is_reachable(const Type& held, Text declared) const;
   bool find_variables(const Place& place);
   bool stop(const Probe& probe, const Place& place);
@@ -399,7 +403,9 @@ class Method {
   Vector<Range> ranges_;
   uint32_t unwind_at_ = kNowhere;
   Vector<Variable> variables_;
+  Vector<uint16_t> named_;    // by slot, which entry in the table of variables has it, from 1
   Vector<Range> stops_;       // calls that may leave the method early
+  Vector<uint8_t> stored_;    // by slot, whether any instruction stores to it
   Vector<uint8_t> assigned_;  // without frames, of entries in the table of variables
   Vector<Range> restarts_;    // and those that may begin it again
   bool can_leave_ = false;

@@ -161,25 +161,36 @@ bool Method::find_assigned() {
   return true;
 }
 
-// The entry of the table of variables for a slot at a place; false where there is none.
-bool Method::variable_in(uint32_t wanted, uint32_t at, Text* name, Text* type) const {
+// Finds the entries of the table of variables at a place, for all slots in one pass: a method may
+// have thousands of each.
+bool Method::find_named(uint32_t at) {
+  named_.clear();
+  if (!named_.reserve(max_locals_)) return !(out_->failed = true);
+  named_.grow(max_locals_);
+  if (max_locals_ != 0) std::memset(named_.begin(), 0, max_locals_ * sizeof named_[0]);
   Bytes table = variable_table_;
-  if (table.at == nullptr) return false;
+  if (table.at == nullptr) return true;
   uint32_t count = table.u2();
   for (uint32_t i = 0; i < count; ++i) {
     uint32_t start = table.u2();
     uint32_t length = table.u2();
-    Text found = pool_.utf8(table.u2());
-    Text of = pool_.utf8(table.u2());
+    table.u4();
     uint32_t slot = table.u2();
-    if (table.bad) return false;
+    if (table.bad) return true;
     if (!tracks_ && (i >= assigned_.size() || assigned_[i] == 0)) continue;
-    if (slot != wanted || at < start || at >= start + length) continue;
-    *name = found;
-    *type = of;
-    return true;
+    if (at < start || at >= start + length) continue;
+    if (slot < max_locals_ && named_[slot] == 0) named_[slot] = static_cast<uint16_t>(i + 1);
   }
-  return false;
+  return true;
+}
+
+// The name and type of a slot by the entry that was found; false where there is none.
+bool Method::variable_in(uint32_t slot, Text* name, Text* type) const {
+  if (named_[slot] == 0) return false;
+  const uint8_t* entry = variable_table_.at + 2 + kVariableSize * (named_[slot] - 1u);
+  *name = pool_.utf8(read2(entry + 4));
+  *type = pool_.utf8(read2(entry + 6));
+  return true;
 }
 
 // Whether the class of a variable can be named here, as far as that is known: one that the class
@@ -198,11 +209,11 @@ bool Method::is_reachable(const Type& held, Text declared) const {
 // The variables that have a value at a place.
 bool Method::find_variables(const Place& place) {
   variables_.clear();
-  uint32_t at = place.at;
   if (place.is_unwind || (tracks_ && !tracker_.is_known())) return true;
+  if (!find_named(place.at)) return false;
   for (uint32_t slot = 0; slot < max_locals_ && variables_.size() < kMostVariables; ++slot) {
     Variable one{slot, '\0', Text(), Text(), Text()};
-    bool is_named = variable_in(slot, at, &one.name, &one.type);
+    bool is_named = variable_in(slot, &one.name, &one.type);
     if (tracks_) {
       Type held = tracker_.local(slot);
       one.category = held.category();
