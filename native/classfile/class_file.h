@@ -98,6 +98,7 @@ class Output {
 
   uint32_t size() const { return static_cast<uint32_t>(bytes_.size()); }
   uint8_t* data() { return bytes_.begin(); }
+  const uint8_t* data() const { return bytes_.begin(); }
   void clear() {
     bytes_.clear();
     failed = false;

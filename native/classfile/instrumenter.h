@@ -29,11 +29,20 @@ class Instrumenter {
   const Vector<layouts::InsertedProbe>& inserted_probes() const { return inserted_probes_; }
   // What shapes of inserted probes are the places in.
   Output& shapes() { return shapes_; }
+  const Output& shapes() const { return shapes_; }
   const Vector<layouts::OmittedProbe>& omitted() const { return omitted_; }
   // A method that has probes, as long as the class file is there; null for any other.
   const MethodInfo* method(uint32_t number) const {
-    for (const MethodInfo& one : changed_) {
+    size_t low = 0;  // they are in rising order
+    for (size_t high = changed_.size(); low < high;) {
+      size_t middle = (low + high) / 2;
+      const MethodInfo& one = changed_[middle];
       if (one.number == number) return &one;
+      if (one.number < number) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
     return nullptr;
   }

@@ -183,3 +183,26 @@ def test_methods_that_share_a_name_are_shown_with_their_parameters(
     shown = summary._repr_html_()
     assert shown is not None
     assert "add(Object, Object[], int)" in shown
+
+
+def test_a_class_of_the_vm_in_which_no_method_matches_keeps_its_frames(vm: jvmti.VM) -> None:
+    string = vm.find_class("java.lang.String")
+    before = bytes(string.class_file)
+    with pytest.raises(LookupError, match="no method 'nothing'"):
+        vm.trace("java.lang.String.nothing")
+    assert bytes(string.class_file) == before
+
+
+def test_a_class_that_others_change_takes_no_more_tallies(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    env = vm.new_env()
+    env.add_capabilities({"can_retransform_classes"})
+    with vm.trace(f"{ORDER}.*", summary=True) as trace:
+        taken = vm._agent.count_probes(trace._number).sites
+        for _ in range(3):
+            env.retransform_classes([vm.find_class(ORDER)])
+        assert vm._agent.count_probes(trace._number).sites == taken
+        traced.ask("add 2")
+        (use,) = [use for use in trace.summary() if use.name == f"{ORDER}.add"]
+        assert use.calls == 2

@@ -124,7 +124,11 @@ class ProbeSet {
   const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
   void hook(jvmtiEnv* env, jobject loader, const char* name, const uint8_t* data, jint size,
             jint* new_size, unsigned char** new_data);
+  uint32_t first_site(uint64_t klass, uint32_t fresh) const;
+  bool is_as_before(uint64_t klass, const char* name, uint32_t first) const;
+  bool describe_sites(const char* name, Vector<uint8_t>* to) const;
   bool note(uint64_t klass, const char* name, bool is_new);
+  bool note_first(uint64_t klass, size_t at);
   static void JNICALL class_file_load_hook(jvmtiEnv* env, JNIEnv*, jclass, jobject,
                                            const char* name, jobject, jint size,
                                            const unsigned char* data, jint* new_size,
@@ -179,6 +183,14 @@ class ProbeSet {
   Mutex mutex_{Guards::kLists};
   classfile::Instrumenter instrumenter_;
   Vector<uint8_t> sites_;
+  // Where the sites of a class are among them, as it was woven last.
+  struct Noted {
+    uint32_t first;  // number
+    size_t at;
+    size_t size;
+  };
+  Vector<Noted> noted_;
+  Index noted_numbers_;    // of classes among these, from 1, by their hashes
   Vector<uint8_t> names_;  // of classes of objects, a zero behind each
   uint32_t named_ = 0;
   Vector<uint8_t> keys_;  // what calls are counted by

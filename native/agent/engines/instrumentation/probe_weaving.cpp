@@ -72,12 +72,13 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
     return;
   }
   if (name != nullptr) set->hook(env, loader, name, data, size, new_size, new_data);
-  // The VM appends constants that it has not, and a NaN equals none. Unless some agent changes the
-  // class file, which makes the VM keep the first one, it is made from all constants each time, and
-  // those of java.lang.Double double.
+  // Unless some agent changes the class file, which makes the VM keep the first one, it is made
+  // from what the VM has of the class each time. The VM appends constants that it has not, and a
+  // NaN equals none, so those of java.lang.Double double. Of classes of its own loader, which it
+  // does not verify, HotSpot 17 keeps no frames when it reads them again.
   unsigned char* copy = nullptr;
   if (redefined != nullptr && *new_data == nullptr &&
-      classfile::has_nan(data, static_cast<uint64_t>(size)) &&
+      (loader == nullptr || classfile::has_nan(data, static_cast<uint64_t>(size))) &&
       env->Allocate(size, &copy) == JVMTI_ERROR_NONE) {
     std::memcpy(copy, data, static_cast<size_t>(size));
     *new_data = copy;
@@ -106,27 +107,24 @@ void ProbeSet::hook(jvmtiEnv* env, jobject loader, const char* name, const uint8
     Locked locked(mutex_);
     // The plan of events changes under the lock.
     if (events_ != nullptr && !is_wanted()) return;
-    // Code that differs only in the numbers of its sites would make the VM's pool of constants
-    // grow each time, and the next change of the class slow.
+    // A change by any agent has the class woven anew. New numbers for the same sites would use up
+    // those that a set has. Code that differs in them would make the VM's pool of constants grow
+    // each time, and the next change of the class slow.
     uint32_t fresh = static_cast<uint32_t>(counts_.sites);
-    uint32_t first = fresh;
-    if (events_ != nullptr) {
-      first = events_->first_site(klass, fresh);
-    }
+    uint32_t first = first_site(klass, fresh);
     instrumenter_.earlier = &earlier;
     classfile::Status status =
         knows ? instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first)
               : classfile::Status::kOutOfMemory;
-    if (first != fresh && status == classfile::Status::kOk &&
-        !events_->is_as_before(first, instrumenter_)) {
+    if (first != fresh && status == classfile::Status::kOk && !is_as_before(klass, name, first)) {
       first = fresh;
       status = instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first);
     }
-    bool is_new = first == fresh;
     counts_.omitted += instrumenter_.omitted().size();
+    bool is_new = first == fresh;
     bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
     // Noted last: what is noted is in the class.
-    bool fits = counts_.sites + instrumenter_.inserted_probes().size() <= most_sites_;
+    bool fits = !is_new || fresh + instrumenter_.inserted_probes().size() <= most_sites_;
     if (is_changed && !fits) {
       status = classfile::Status::kTooMany;
     } else if (is_changed &&
@@ -157,32 +155,66 @@ void ProbeSet::hook(jvmtiEnv* env, jobject loader, const char* name, const uint8
   *new_size = static_cast<jint>(woven.size());
 }
 
-// Notes where the probes of a class are; false without memory, with nothing noted.
-bool ProbeSet::note(uint64_t klass, const char* name, bool is_new) {
-  size_t before = sites_.size();
-  size_t length = std::strlen(name);
-  uint64_t hash = hash_of_class(name, length, 0);  // of whatever loader
-  bool noted = woven_.find(hash) != 0 || woven_.insert(hash, 1);
+// The number of the first site that a class had when it was woven last; else `fresh`.
+uint32_t ProbeSet::first_site(uint64_t klass, uint32_t fresh) const {
+  if (events_ != nullptr) return events_->first_site(klass, fresh);
+  uint32_t known = noted_numbers_.find(klass);
+  return known == 0 ? fresh : noted_[known - 1].first;
+}
+
+// Whether a class has been woven just as before; what is not known for lack of memory is not.
+bool ProbeSet::is_as_before(uint64_t klass, const char* name, uint32_t first) const {
+  if (events_ != nullptr) return events_->is_as_before(first, instrumenter_);
+  const Noted& before = noted_[noted_numbers_.find(klass) - 1];
+  Vector<uint8_t> now;
+  return describe_sites(name, &now) && now.size() == before.size &&
+         std::memcmp(now.begin(), sites_.begin() + before.at, now.size()) == 0;
+}
+
+// Appends where the probes of the class woven last are; false without memory.
+bool ProbeSet::describe_sites(const char* name, Vector<uint8_t>* to) const {
+  bool described = true;
   for (const layouts::InsertedProbe& one : instrumenter_.inserted_probes()) {
-    if (!is_new) break;
     const classfile::MethodInfo* method = instrumenter_.method(one.method);
-    if (method == nullptr) noted = false;
-    if (!noted) break;
+    if (method == nullptr || !described) return false;
     classfile::Text shape =
         reinterpret_cast<const char*>(instrumenter_.shapes().data() + one.shape);
     const char zero = '\0';
-    classfile::Text texts[] = {name, method->name, method->descriptor, shape};
+    classfile::Text texts[] = {classfile::Text(name), method->name, method->descriptor, shape};
     uint32_t size = 0;
     for (const classfile::Text& text : texts) size += text.size + 1;
     layouts::ProbeSite site{one.probe, one.index, one.line, size};
-    noted = append(&sites_, &site, 1);
+    described = append(to, &site, 1);
     for (const classfile::Text& text : texts) {
-      noted = noted && append(&sites_, text.data, text.size) && append(&sites_, &zero, 1);
+      described = described && append(to, text.data, text.size) && append(to, &zero, 1);
     }
   }
-  noted = noted && (events_ == nullptr || events_->note(klass, is_new, instrumenter_));
+  return described;
+}
+
+// Notes where the probes of a class are; false without memory, with nothing noted.
+bool ProbeSet::note(uint64_t klass, const char* name, bool is_new) {
+  size_t before = sites_.size();
+  uint64_t hash = hash_of_class(name, std::strlen(name), 0);  // of whatever loader
+  if (woven_.find(hash) == 0 && !woven_.insert(hash, 1)) return false;
+  if (!is_new) return true;
+  bool noted = describe_sites(name, &sites_) && note_first(klass, before);
   if (!noted) sites_.shrink(before);
   return noted;
+}
+
+bool ProbeSet::note_first(uint64_t klass, size_t at) {
+  if (events_ != nullptr) return events_->note(klass, instrumenter_);
+  Noted noted{static_cast<uint32_t>(counts_.sites), at, sites_.size() - at};
+  uint32_t known = noted_numbers_.find(klass);
+  if (known != 0) {
+    noted_[known - 1] = noted;
+    return true;
+  }
+  if (!noted_.push(noted)) return false;
+  if (noted_numbers_.insert(klass, static_cast<uint32_t>(noted_.size()))) return true;
+  noted_.pop();
+  return false;
 }
 
 }  // namespace jvmti

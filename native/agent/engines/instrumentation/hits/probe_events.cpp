@@ -107,8 +107,7 @@ bool ProbeEvents::is_as_before(uint32_t first_site, const classfile::Instrumente
   return true;
 }
 
-bool ProbeEvents::note(uint64_t klass, bool is_new, const classfile::Instrumenter& woven) {
-  if (!is_new) return true;
+bool ProbeEvents::note(uint64_t klass, const classfile::Instrumenter& woven) {
   size_t before = sites_.size();
   uint32_t first = static_cast<uint32_t>(before) + 1;
   bool noted = true;

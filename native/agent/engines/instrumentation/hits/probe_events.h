@@ -91,7 +91,7 @@ class ProbeEvents : NoCopy {
   // Whether a class has been woven just as before.
   bool is_as_before(uint32_t first_site, const classfile::Instrumenter& woven) const;
   // Notes what has been woven; false without memory.
-  bool note(uint64_t klass, bool is_new, const classfile::Instrumenter& woven);
+  bool note(uint64_t klass, const classfile::Instrumenter& woven);
   void forget_from(uint32_t site) { sites_.shrink(site); }
   bool site(uint32_t number, Site* found) const {
     if (number >= sites_.size()) return false;
