@@ -4,14 +4,22 @@ called in the same order as by the VM's own events.
     python tests/integrations/spark_witness.py [--only everything,order]
 
 It needs the packages of the group ``spark``, and minutes.  ``everything`` instruments the jars and
-runs the job from them.  ``order`` runs it in a JVM that was started for method events, and in one
-that was attached to while it ran.
+runs the job from them.  ``order`` runs it in a JVM that was started for method events, where events
+and probes see the same calls, and in one that was attached to while it ran.
+
+Python calls Spark by reflection.  Where the compiler has made a bridge, two methods take the same
+parameters, and Py4J calls the one that ``Class.getMethods`` names first.  HotSpot sorts methods by
+the addresses of their names in memory, with a sort that does not keep equal ones in their order,
+so which of the two is called differs between processes.  Each process says which it is, and
+`alike` allows for these calls and no others.  Several threads give work to Spark's scheduler, so
+the order of its calls differs between processes, too; how often it calls what does not.  It adds
+up those metrics of a task that are not zero.  Some are times, so the number of these calls is
+compared with the metrics in Spark's own log of events.
 """
 
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib.util
 import json
 import os
@@ -22,6 +30,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +53,8 @@ CLASSES = (
     "org.apache.spark.sql.classic.Dataset",
 )
 """Their methods are called by Spark's scheduler and by the thread that serves Python."""
+METRIC = "org.apache.spark.scheduler.DAGScheduler.$anonfun$updateAccumulators$1"
+"""The method that is called for each metric of a task that has ended."""
 THREADS = re.compile(r"dag-scheduler-event-loop|Thread-\d+")
 
 
@@ -75,14 +86,14 @@ def calls_by_probes(vm: Any, run: Callable[[], None]) -> list[tuple[str, int, st
             while not done.is_set():
                 found.extend(trace.read(0.1))
 
-        reader = threading.Thread(target=read)
+        reader = threading.Thread(target=read, daemon=True)
         reader.start()
         run()
         time.sleep(1)
         done.set()
         reader.join()
         found.extend(trace.read(0.1))
-        assert trace.dropped == 0
+        assert trace.dropped == 0, f"{trace.dropped} calls were dropped: is the machine loaded?"
     return [
         (one.thread, one.time - one.duration, f"{one.class_name}.{one.method}{one.descriptor}")
         for one in found
@@ -102,7 +113,7 @@ def calls_by_events(vm: Any, run: Callable[[], None]) -> list[tuple[str, int, st
             while not done.is_set():
                 events.append(stream.read(0.1))
 
-        reader = threading.Thread(target=read)
+        reader = threading.Thread(target=read, daemon=True)
         reader.start()
         run()
         time.sleep(1)
@@ -120,21 +131,67 @@ def calls_by_events(vm: Any, run: Callable[[], None]) -> list[tuple[str, int, st
     return found
 
 
+def bridges_first(spark: Any) -> list[str]:
+    """The bridges that reflection names before the methods which they call."""
+    java = spark._jvm.java.lang
+    loader = java.Thread.currentThread().getContextClassLoader()
+    found = []
+    for owner in CLASSES:
+        seen = set()
+        for method in loader.loadClass(owner).getMethods():
+            name, parameters = method.getName(), method.getParameterTypes()
+            key = (name, *(one.getName() for one in parameters))
+            if key not in seen and method.isBridge():
+                returned = method.getReturnType()
+                kind = java.invoke.MethodType.methodType(returned, parameters)
+                found.append(f"{owner}.{name}{kind.toMethodDescriptorString()}")
+            seen.add(key)
+    return found
+
+
+def by_thread(calls: list[tuple[str, int, str]]) -> dict[str, list[str]]:
+    """The methods of the scheduler's thread and of Python's, in the order of their calls."""
+    order: dict[str, list[str]] = {"scheduler": [], "python": []}
+    for thread, _, method in sorted(calls, key=lambda one: one[1]):
+        if THREADS.fullmatch(thread):
+            order["scheduler" if thread.startswith("dag") else "python"].append(method)
+    return order
+
+
+def metrics(log: Path) -> int:
+    """How many of Spark's own metrics, of all tasks that have ended so far, were not zero."""
+    time.sleep(1)  # the log is written behind the job
+    (file,) = log.iterdir()
+    ended = (json.loads(line) for line in file.read_text().splitlines() if "TaskEnd" in line[:40])
+    return sum(
+        one["Name"].startswith("internal.metrics.")
+        for event in ended
+        for one in event["Task Info"]["Accumulables"]
+    )
+
+
 def drive(way: str, to: Path) -> None:
     """Run the job in this process's Spark, and write down what came of it."""
     from pyspark.sql import SparkSession
 
+    log = to.with_suffix(".log")
+    log.mkdir()
     spark = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
+        .config("spark.eventLog.enabled", "true")
+        .config("spark.eventLog.dir", log.as_uri())
+        .config("spark.eventLog.compress", "false")
+        .config("spark.eventLog.rolling.enabled", "false")
         .config("spark.sql.adaptive.enabled", "false")
         .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.broadcastTimeout", "3600")
         .getOrCreate()
     )
     spark.sparkContext.setLogLevel("ERROR")
     rows = job(spark)
-    order: dict[str, list[str]] = {}
-    if way in ("probes", "events"):
+    found: dict[str, Any] = {"rows": rows}
+    if way in ("late", "beside"):
         for _ in range(2):  # what is done at first use is done then
             job(spark)
         with jvmti.attach_spark(spark, timeout=120) as vm:
@@ -143,12 +200,14 @@ def drive(way: str, to: Path) -> None:
             def run() -> None:
                 assert job(spark) == rows
 
-            calls = (calls_by_probes if way == "probes" else calls_by_events)(vm, run)
-        for thread, _, method in sorted(calls, key=lambda one: one[1]):
-            if THREADS.fullmatch(thread):
-                kind = "scheduler" if thread.startswith("dag") else "python"
-                order.setdefault(kind, []).append(method)
-    to.write_text(json.dumps({"rows": rows, "order": order}))
+            def run_with_events() -> None:
+                found["events"] = by_thread(calls_by_events(vm, run))
+
+            before = metrics(log)
+            calls = calls_by_probes(vm, run_with_events if way == "beside" else run)
+            found["metrics"] = metrics(log) - before
+        found |= {"probes": by_thread(calls), "bridges": bridges_first(spark)}
+    to.write_text(json.dumps(found))
     spark.stop()
 
 
@@ -229,21 +288,83 @@ def everything(folder: Path) -> None:
     )
 
 
+def alike(one: Any, other: Any) -> list[str]:
+    """The bridges that Python called in only one of two processes, before the methods behind them.
+
+    All other calls must be the same, in the same order.
+    """
+    here, there = one["probes"]["python"], other["probes"]["python"]
+    chosen, chosen_there = set(one["bridges"]), set(other["bridges"])
+    only = (chosen - chosen_there, chosen_there - chosen)
+    skipped = []
+    i = j = 0
+    while i < len(here) or j < len(there):
+        a, b = here[i : i + 2], there[j : j + 2]
+        if a[:1] == b[:1]:
+            i, j = i + 1, j + 1
+        elif a and a[0] in only[0] and a[1:] == b[:1] and behind(a[0], a[1]):
+            skipped.append(a[0])
+            i += 1
+        elif b and b[0] in only[1] and b[1:] == a[:1] and behind(b[0], b[1]):
+            skipped.append(b[0])
+            j += 1
+        else:
+            raise SystemExit(f"call {i} of {len(here)}, {j} of {len(there)}: {a}, {b}")
+    return skipped
+
+
+def as_often(one: Any, other: Any) -> int:
+    """How many calls the scheduler made in each of two processes, without those for metrics.
+
+    There must be as many of each method, and as many more for metrics as there were more of them.
+    """
+    counts = [Counter(of["probes"]["scheduler"]) for of in (one, other)]
+    metrics = [
+        sum(number for method, number in count.items() if method.startswith(METRIC + "("))
+        - of["metrics"]
+        for count, of in zip(counts, (one, other), strict=True)
+    ]
+    assert metrics[0] == metrics[1], metrics
+    for count in counts:
+        for method in [method for method in count if method.startswith(METRIC)]:
+            del count[method]
+    assert counts[0] == counts[1], (counts[0] - counts[1], counts[1] - counts[0])
+    return counts[0].total()
+
+
+def behind(bridge: str, method: str) -> bool:
+    """Whether the methods differ in what they return alone."""
+    return bridge.partition(")")[0] == method.partition(")")[0]
+
+
 def order(folder: Path) -> None:
     """The same calls in the same order as by the VM's events."""
     reserved = jvmti.java_tool_options(jvmti.AgentOptions(listen="", reserve=()))
-    events, _ = driven("events", folder, options=reserved)
-    probes, _ = driven("probes", folder)
-    assert probes["rows"] == events["rows"]
-    for kind, methods in events["order"].items():
-        ours = probes["order"][kind]
-        differ = [*difflib.unified_diff(methods, ours, n=1, lineterm="")]
-        assert ours == methods, (kind, len(methods), len(ours), differ[:20])
+    beside, _ = driven("beside", folder, options=reserved)
+    late, _ = driven("late", folder)
+    assert late["rows"] == beside["rows"]
+    for kind, methods in beside["events"].items():
+        assert methods
+        assert beside["probes"][kind] == methods, kind
         print(
-            f"{kind}: {len(methods):,} calls of {len(set(methods))} methods, in the same order as "
-            "by the VM's events",
+            f"{kind}: {len(methods):,} calls of {len(set(methods))} methods, in the same order by "
+            "the VM's events and by probes",
             flush=True,
         )
+    skipped = alike(beside, late)
+    print(
+        f"attached to late: {len(late['probes']['python']):,} calls by Python in the same order, "
+        f"but for {len(skipped)} of bridges that reflection chose in one of the two JVMs "
+        f"({', '.join(sorted({name(one) for one in skipped}))}); "
+        f"{as_often(beside, late):,} by the scheduler, beside those for {beside['metrics']} and "
+        f"{late['metrics']} metrics",
+        flush=True,
+    )
+
+
+def name(method: str) -> str:
+    """Without package and types."""
+    return ".".join(method.partition("(")[0].split(".")[-2:])
 
 
 def main() -> None:
@@ -256,9 +377,9 @@ def main() -> None:
     if given.drive:
         drive(given.drive, given.to)
         return
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as folder:
         for part in given.only.split(","):
-            {"everything": everything, "order": order}[part](Path(name))
+            {"everything": everything, "order": order}[part](Path(folder))
 
 
 if __name__ == "__main__":
