@@ -54,7 +54,7 @@ def program(jvm: jvms.Jvm, classes: Path, *options: str) -> Iterator[Program]:
 
 def floor(jvm: jvms.Jvm, classes: Path, library: Path, times: int) -> Figures:
     found = {}
-    for option in ("bare", "local"):
+    for option in ("bare", "local", "field"):
         with program(jvm, classes, f"-agentpath:{library}={option}") as target:
             found[option] = target.ask("hits", times)
     return found
@@ -73,6 +73,7 @@ def ours(jvm: jvms.Jvm, classes: Path, times: int) -> Figures:
         hit = next(one for one in vm.find_class("Stopped").methods if one.name == "hit")
         ways: dict[str, Callable[[], Any]] = {
             "condition": lambda: hit.breakpoint(when="n < 0"),
+            "field": lambda: hit.breakpoint(when="order.total > 100000"),
             "text": lambda: hit.breakpoint(when="name == 'Host'"),
             "hits": lambda: hit.breakpoint(hits="after 1000000000"),
             "thread": lambda: hit.breakpoint(thread=vm.threads["Finalizer"]),
@@ -95,6 +96,7 @@ def table(us: Figures, base: Figures) -> str:
     bare = base["bare"]
     reads = base["local"] - bare
     condition = us["condition"] - bare
+    field_reads, field = base["field"] - bare, us["field"] - bare
 
     def verdict(met: bool, text: str) -> str:
         return f"{text}: {'met' if met else '**missed**'}"
@@ -109,6 +111,18 @@ def table(us: Figures, base: Figures) -> str:
             f"{time_of(condition)} = {condition / reads:.2f} × GetLocalInt",
             time_of(us["condition"]),
             verdict(condition <= 1.2 * reads, "≤ 1.2 ×"),
+        ),
+        (
+            "GetLocalObject and GetIntField in C++",
+            time_of(field_reads),
+            time_of(base["field"]),
+            "–",
+        ),
+        (
+            '`when="order.total > 100000"`',
+            f"{time_of(field)} = {field / field_reads:.2f} × those two",
+            time_of(us["field"]),
+            verdict(field <= 1.2 * field_reads, "≤ 1.2 ×"),
         ),
         ("`when=\"name == 'Host'\"`", time_of(us["text"] - bare), time_of(us["text"]), "–"),
     ]

@@ -285,6 +285,14 @@ public class Stopping {
         double weight = 2.5;
         Object any = "an object";
         int[] array;
+        int[] counts = {3, 1, 4};
+        Object[] shapes = {null};
+        Integer boxed = 5;
+        Long huge = 1L << 40;
+        Boolean sure = true;
+        Character mark = 'm';
+        Double half = 0.5;
+        Integer lacking;
 
         Part(String name, Part next) {
             this.name = name;

@@ -457,17 +457,34 @@ FIELDS = [
     ("not none.open and n == 1", True),
     ("n == 2 or part.next.size == 3", True),
 ]
+LENGTHS_AND_BOXES = [
+    ("len(part.name) == 5 and len(part.next.name) > 5", True),
+    ("len(part.name) < 5", False),
+    ("len(part.counts) == 3 and 1 == len(part.shapes)", True),
+    ("len(part.counts) != 3", False),
+    ("len(part.array) == 0", False),
+    ("len(part.next.next.name) == 0", False),
+    ("part.boxed == 5 and part.huge > 1099511627775 and part.half < 0.75", True),
+    ("part.boxed > 5", False),
+    ("part.sure and part.mark == 109", True),
+    ("not part.sure", False),
+    ("part.lacking == 5", False),
+    ("part.lacking is None and part.boxed is not None", True),
+]
 
 
-def test_conditions_look_into_objects_to_any_depth(vm: jvmti.VM, program: JavaProgram) -> None:
+@pytest.mark.parametrize("wanted", [FIELDS, LENGTHS_AND_BOXES], ids=["fields", "lengths and boxes"])
+def test_conditions_look_into_objects_to_any_depth(
+    wanted: list[tuple[str, bool]], vm: jvmti.VM, program: JavaProgram
+) -> None:
     program.ask("start t parts 1")  # the class of its variables is loaded
     program.ask("join t")
     parts = method(vm, "parts")
-    points = [parts.breakpoint(line=LINE["parts"], when=when) for when, _ in FIELDS]
+    points = [parts.breakpoint(line=LINE["parts"], when=when) for when, _ in wanted]
     program.ask("start t parts 1")
     assert program.ask("join t") == "4"
-    hits = [(when, point.hits) for point, (when, _) in zip(points, FIELDS, strict=True)]
-    assert hits == [(when, int(holds)) for when, holds in FIELDS]
+    hits = [(when, point.hits) for point, (when, _) in zip(points, wanted, strict=True)]
+    assert hits == [(when, int(holds)) for when, holds in wanted]
     for point in points:
         point.cancel()
 
@@ -479,7 +496,13 @@ def test_a_java_condition_on_fields_that_is_false_asks_nobody(
     program.ask("start t parts 1")  # its class is loaded
     program.ask("join t")
     (grown,) = (one for one in vm.find_class("Stopping$Part").methods if one.name == "grown")
-    for text in ("size > 3", "this.size == 3 && n == 2", 'next.next.name.equals("x") || n > 1'):
+    for text in (
+        "size > 3",
+        "this.size == 3 && n == 2",
+        'next.next.name.equals("x") || n > 1',
+        "name.length() > 5 || counts.length != 3",
+        "boxed > 5 || !sure",
+    ):
         with grown.breakpoint(line=LINE["grown"], when=condition(text), do=print) as point:
             answered = vm.stats.agent.events_answered  # type: ignore[union-attr]
             program.ask("start t parts 1")
@@ -501,6 +524,9 @@ def test_fields_that_the_agent_cannot_compare_are_named(vm: jvmti.VM) -> None:
         ("some.size == 3", "java.lang.Object has no field 'size'"),
         ("part.size == 'x'", "part.size is a int, which compares with an integer, not 'x'"),
         ("part.name > 'x'", "no order"),
+        ("len(part.size) > 3", "a int has no length"),
+        ("len(part.name) == 'x'", r"len\(part.name\) is a int, which compares with an integer"),
+        ("part.boxed == 'x'", "part.boxed is a int, which compares with an integer, not 'x'"),
         ("part.array == 3", "None only, not 3"),
         ("part.size == none.size", "two variables"),
     ]:
@@ -533,7 +559,8 @@ REFUSED = [
     ("n == 'x'", r"n is a int, which compares with an integer, not 'x'"),
     ("name > 'x'", r"no order"),
     ("name == 3", r"a text or None, not 3"),
-    ("len(name) == 3", r"'len\(name\)'.*neither a variable nor a constant.*function"),
+    ("sum(name) == 3", r"'sum\(name\)'.*neither a variable nor a constant.*function"),
+    ("len(n) == 3", r"'n' in the condition 'len\(n\) == 3': a int has no length"),
     ("name.length() == 3", r"'name.length\(\)'.*neither"),
     ("n == twice", "two variables"),
     ("n in (1, 2)", "does not know `in`"),

@@ -461,7 +461,7 @@ class Breakpoint(StopRequest):
             table = self._table(method)
             made = self._compiled(text, conditions.parse(text), table, method, at)
         except conditions.ConditionError:
-            return None  # it has lengths, or boxes
+            return None  # it has a class that is not loaded, or more than fits
         return made._replace(is_all=remaining is None)
 
     def _table(self, method: Method) -> Sequence[LocalVariableEntry]:

@@ -1,7 +1,8 @@
 """Conditions of breakpoints, compiled from text; the agent evaluates them without the controller.
 
 A condition compares local variables, and fields of objects in them, with constants: ``n > 1000 and
-order.customer.name == "Host"``.  Python's own parser reads it; `jvmti.layouts.conditions` has the
+order.customer.name == "Host"``.  A number in a box counts as the number, and ``len(x)`` is the
+length of an array or a string.  Python's own parser reads it; `jvmti.layouts.conditions` has the
 instructions.
 
 The method of a breakpoint is known, so its condition goes to the agent.  A watchpoint or catchpoint
@@ -65,6 +66,11 @@ _TEXTS = {
     "Ljava/lang/CharSequence;",
     "Ljava/lang/Comparable;",
     "Ljava/io/Serializable;",
+}
+_STRING = "Ljava/lang/String;"
+_BOXES = {
+    f"Ljava/lang/{one};"
+    for one in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double")
 }
 _FEW = 8
 """Up to this many variables an error names all; of more, similar ones."""
@@ -172,8 +178,9 @@ class ControllerCondition:
         self._text = text
         self._tree = parse(text)
         for one in ast.walk(self._tree):
-            if isinstance(one, ast.Attribute):
-                raise _Compiler(text, None).refuse(one, f"only breakpoints compare fields{_OTHERS}")
+            if isinstance(one, ast.Attribute | ast.Call):
+                why = f"only breakpoints compare fields and lengths{_OTHERS}"
+                raise _Compiler(text, None).refuse(one, why)
         self._env = vm.breakpoints.environment("can_access_local_variables")
         self._without: set[str] = set()
 
@@ -242,7 +249,15 @@ def _double(bits: int) -> float:
 
 
 def _is_value(tree: ast.expr) -> bool:
-    return isinstance(tree, ast.Name | ast.Attribute)
+    return isinstance(tree, ast.Name | ast.Attribute) or _measured(tree) is not None
+
+
+def _measured(tree: ast.expr) -> ast.expr | None:
+    """The array or string that a length is of; ``None`` where it is no length."""
+    match tree:
+        case ast.Call(ast.Name("len"), [measured], []):
+            return measured
+    return None
 
 
 class _Compiler:
@@ -330,11 +345,18 @@ class _Compiler:
         raise self.refuse(tree, f"not a Java constant{_OTHERS}")
 
     def test(self, whole: ast.expr, value: ast.expr, relation: Relation, constant: Any) -> None:
-        name, path = self.path(value)
+        measured = _measured(value)
+        name, path = self.path(value if measured is None else measured)
         if self.variables is None:
             return
         variable = self.variable(name)
         before = self.taken(value, variable, path)
+        signature = before[-1][0].signature if before else variable.signature
+        if measured is not None:
+            self.test_length(whole, measured, before, variable, relation, constant)
+            return
+        if signature in _BOXES and constant is not None:
+            before = self.taken(value, variable, [*path, ("value", None)])
         if before:
             signature = before[-1][0].signature
             variable = Variable(ast.unparse(value), signature, self.place_of(before[-1][0]))
@@ -346,6 +368,28 @@ class _Compiler:
         self.code += [take for _, take in before]
         operation = Operation.TEST_FIELD if before else Operation.TEST
         self.code.append([operation, ord(type_), variable.slot, relation, number])
+
+    def test_length(
+        self,
+        whole: ast.expr,
+        measured: ast.expr,
+        before: Sequence[tuple[Any, list[int]]],
+        variable: Variable,
+        relation: Relation,
+        constant: Any,
+    ) -> None:
+        """Compare the length of an array or a string, which is taken by what comes before."""
+        self.code += [take for _, take in before]
+        signature = variable.signature
+        take = [Operation.TAKE_LOCAL, 0, variable.slot, 0, 0]
+        if before:
+            signature = before[-1][0].signature
+            take = [Operation.TAKE_FIELD, 0, self.place_of(before[-1][0]), 0, 0]
+        if not signature.startswith("[") and signature != _STRING:
+            raise self.refuse(measured, f"a {java_name(signature)} has no length{_OTHERS}")
+        length = Variable(f"len({ast.unparse(measured)})", "I", 0)
+        type_, number = self.typed(whole, length, relation, constant)
+        self.code += [take, [Operation.TEST_LENGTH, ord(type_), 0, relation, number]]
 
     def path(self, tree: ast.expr) -> tuple[ast.Name, list[tuple[str, str | None]]]:
         """The variable of a value, and fields from there: names, and classes that declare them."""

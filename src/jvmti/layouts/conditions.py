@@ -2,7 +2,8 @@
 
 There is one truth value: a test sets it, ``NOT`` turns it round, the two jumps go forward only. And
 there is one object at hand, which the fields are those of: that of a variable, or of a field of the
-one before. A test of a field is false where that object is null, whatever it compares.
+one before. A test of a field is false where that object is null, whatever it compares, and so is
+one of its length, if it is an array or a string.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Operation(enum.IntEnum):
     TAKE_LOCAL = 5
     TAKE_FIELD = 6
     TEST_FIELD = 7
+    TEST_LENGTH = 8
 
 
 @shared("int")

@@ -46,6 +46,8 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
       return one.target > at && one.target <= count;
     case Operation::kTakeLocal:
       return true;
+    case Operation::kTestLength:
+      return one.type == 'I' && good_comparison(one, units);
     case Operation::kTest:
       return good_comparison(one, units);
     case Operation::kTakeField:
@@ -228,6 +230,21 @@ StopCondition::Found StopCondition::test_field(JNIEnv* jni, jobject owner,
   }
 }
 
+StopCondition::Found StopCondition::test_length(JNIEnv* jni, jobject measured,
+                                                const Instruction& one) {
+  if (measured == nullptr) return Found::kFalse;
+  uint8_t kind = kind_of_object(jni, measured);
+  jsize length = 0;
+  if (kind == kinds::String::kind) {
+    length = jni->GetStringLength(static_cast<jstring>(measured));
+  } else if (kinds::kJavaClasses[kind][0] == '[') {
+    length = jni->GetArrayLength(static_cast<jarray>(measured));
+  } else {
+    return Found::kUnreadable;
+  }
+  return related<jlong>(one.relation, length, one.constant) ? Found::kTrue : Found::kFalse;
+}
+
 bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
   bool truth = true;
   LocalRef<> taken(jni);
@@ -235,9 +252,11 @@ bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
     const Instruction& one = instructions_[at++];
     switch (one.operation) {
       case Operation::kTest:
-      case Operation::kTestField: {
-        Found found = one.operation == Operation::kTest ? test(env, jni, thread, one)
-                                                        : test_field(jni, taken, one);
+      case Operation::kTestField:
+      case Operation::kTestLength: {
+        Found found = one.operation == Operation::kTest        ? test(env, jni, thread, one)
+                      : one.operation == Operation::kTestField ? test_field(jni, taken, one)
+                                                               : test_length(jni, taken, one);
         if (found == Found::kUnreadable) return true;
         truth = found == Found::kTrue;
         break;

@@ -46,6 +46,7 @@ class StopCondition : NoCopy {
   };
   Found test(jvmtiEnv* env, JNIEnv* jni, jthread thread, const Instruction& one) const;
   Found test_field(JNIEnv* jni, jobject owner, const Instruction& one) const;
+  static Found test_length(JNIEnv* jni, jobject measured, const Instruction& one);
   Found test_object(JNIEnv* jni, jobject value, const Instruction& one) const;
   Found test_text(JNIEnv* jni, jobject value, const Instruction& one) const;
   bool good(const Instruction& one, jint at, jint count, jint units) const;
