@@ -91,6 +91,8 @@ public class Stopping {
                 return "" + Kept.keep(number);
             case "proxied":
                 return "" + proxied();
+            case "late":
+                return "" + late(number);
             case "parts":
                 return "" + parts(new Part("first", new Part("second", null)), null, number);
             default:
@@ -266,6 +268,19 @@ public class Stopping {
             best = Math.min(best, System.nanoTime() - began + (sum == 1 ? 1 : 0));
         }
         return best;
+    }
+
+    static class Late {
+        final int size;
+
+        Late(int size) {
+            this.size = size;
+        }
+    }
+
+    static int late(int n) {
+        Late one = new Late(n);
+        return one.size; // mark: late
     }
 
     static class Sized {

@@ -515,6 +515,25 @@ def test_a_java_condition_on_fields_that_is_false_asks_nobody(
     program.ask("join t")
 
 
+@pytest.mark.natively("of probes, a class that is loaded later changes nothing")
+def test_a_condition_on_a_class_that_is_loaded_later_goes_to_the_agent_then(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    assert "Stopping$Late" not in vm.classes
+    with method(vm, "late").breakpoint(line=LINE["late"], when=condition("one.size > 3")) as stops:
+        program.ask("start t late 1")  # the function is asked
+        program.ask("join t")
+        answered = vm.stats.agent.events_answered  # type: ignore[union-attr]
+        for _ in range(5):
+            program.ask("start t late 2")
+            program.ask("join t")
+        assert vm.stats.agent.events_answered == answered  # type: ignore[union-attr]
+        assert stops.hits == 0
+        program.ask("start t late 4")
+        assert taken(stops).locals["n"] == 4
+    program.ask("join t")
+
+
 @pytest.mark.natively("probes evaluate more")
 def test_fields_that_the_agent_cannot_compare_are_named(vm: jvmti.VM) -> None:
     parts = method(vm, "parts")

@@ -98,8 +98,9 @@ class Breakpoint(StopRequest):
         self._placing = threading.RLock()
         self._exact: Method | None = method
         self._function = self._when
-        self._decided: list[tuple[Method, int]] = []
-        """Places where the agent decides all of the function's condition."""
+        self._conditions: dict[tuple[Method, int], conditions.Condition] = {}
+        """The parts of the function's condition that the agent decides, at its places."""
+        self._asked = 0
         if emulated:
             if self._is_decided_by_place:
                 self._decide(self._part())
@@ -484,21 +485,24 @@ class Breakpoint(StopRequest):
         find_field = ConditionFields(self._vm, method).find
         return conditions.compiled(text, tree, table, at, unnamed, find_field)
 
+    def _install(self, method: Method, at: int, condition: conditions.Condition) -> None:
+        """Place it in the agent, or give it another condition there."""
+        self._agent(self._number).install_breakpoint(
+            self._number,
+            method,
+            at,
+            condition.instructions,
+            condition.texts,
+            list(condition.fields),
+        )
+        self._conditions[method, at] = condition
+
     def _place(self, method: Method, at: int, condition: conditions.Condition) -> None:
         with self._placing:
             if (method, at) in self.places:
                 return
-            self._agent(self._number).install_breakpoint(
-                self._number,
-                method,
-                at,
-                condition.instructions,
-                condition.texts,
-                list(condition.fields),
-            )
+            self._install(method, at, condition)
             self.places.append((method, at))
-            if condition.is_all:
-                self._decided.append((method, at))
             if not self._follows_redefinitions:
                 self._follows_redefinitions = True
                 classes = self._named[0] if self._named is not None else method.class_name
@@ -517,6 +521,7 @@ class Breakpoint(StopRequest):
             for method, at in were:
                 agent.uninstall_breakpoint(self._number, method, at)
                 self.places.remove((method, at))
+                self._conditions.pop((method, at), None)
             lost = [one for one in self.lost if one[0].declaring_class == cls]
             self.lost = [one for one in self.lost if one not in lost]
             for method, at in [*were, *((method, at) for method, at, _ in lost)]:
@@ -533,7 +538,29 @@ class Breakpoint(StopRequest):
         self._report_places()
 
     def _holds_at(self, stop: Stop) -> object:
-        return (stop.method, stop.location) in self._decided or super()._holds_at(stop)
+        place = stop.method, stop.location
+        condition = self._conditions.get(place)
+        if condition is not None:
+            if condition.is_all:
+                return True
+            self._asked += 1
+            # Classes are loaded meanwhile. Not at each hit: this takes longer than to be asked.
+            if self._is_decided_by_place and self._asked & (self._asked - 1) == 0:
+                self._decide_more(place, condition)
+        return super()._holds_at(stop)
+
+    def _decide_more(self, place: tuple[Method, int], before: conditions.Condition) -> None:
+        """Let the agent decide what it can by now; to be called where a thread has stopped."""
+        if not self._placing.acquire(blocking=False):
+            return  # another thread does it
+        try:
+            now = self._condition(*place)
+            if now != before and place in self.places:
+                self._install(*place, now)
+        except Error as error:
+            log.debug("%r goes on to ask: %s", self, error)
+        finally:
+            self._placing.release()
 
     def _described(self) -> str:
         at = "" if self.line is None else f":{self.line}"

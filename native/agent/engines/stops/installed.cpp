@@ -104,11 +104,22 @@ void StopRequests::place(Call& call, StopRequest* request, jclass klass, const v
   size_t others = 0;
   {
     Locked locked(mutex_);
-    for (const Installed* other = *bucket(member); other != nullptr; other = other->next) {
-      others += other->key == key && other->location == location;
+    Installed* before = nullptr;
+    for (Installed* other = *bucket(member); other != nullptr; other = other->next) {
+      bool is_here = other->key == key && other->location == location;
+      if (is_here && other->request == request) {
+        before = other;
+      } else {
+        others += is_here;
+      }
     }
     if (others < kMost && !request->removed) {
       first = !shared(*made);
+      if (before != nullptr) {
+        // Its condition is another one from now on. Threads may still look at the one before.
+        uninstall(before);
+        before->key = before;
+      }
       made->next = *bucket(member);
       *bucket(member) = made;
       made->next_of_request = request->places;
