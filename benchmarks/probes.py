@@ -171,13 +171,50 @@ def longest_safepoint(text: str) -> float:
     return max(map(int, found)) / 1e9
 
 
+SOON = {"17": 10, "25": 3}
+"""Seconds after which a program is asked to be as fast as before it had probes."""
+
+
+RETRANSFORMED = "the same classes retransformed twice without a change"
+Rates = list[tuple[float, list[float]]]
+
+
+def around(rates: Rates, at: float) -> float:
+    """Calls a second in the second around a moment, so that one lucky tenth of it counts little."""
+    return statistics.median(one[2] for when, one in rates if abs(when - at) <= 0.5)
+
+
+def seconds_until(rates: Rates, began: float, before: float) -> float:
+    """How long it took until there were 98 % of the calls before."""
+    last = rates[-1][0] - began - 0.5
+    moments = (number / 10 for number in range(5, int(last * 10)))
+    found = (at for at in moments if around(rates, began + at) >= 0.98 * before)
+    return next(found, float("nan"))
+
+
+def warmed(program: Working) -> tuple[float, float]:
+    """Calls a second once all is compiled, and how long the program took for it."""
+    began = time.monotonic()
+    rates = program.lines(13)
+    before = statistics.median(one[2] for when, one in rates if when - began > 10)
+    return before, seconds_until(rates, began, before)
+
+
+def recovered(program: Working, before: float, soon: float) -> tuple[float, float, float]:
+    """From now on: when it is back at 98 % of its calls before, and what it has soon and late."""
+    began = time.monotonic()
+    rates = program.lines(14)
+    parts = (around(rates, began + at) / before for at in (soon, 13))
+    return seconds_until(rates, began, before), *parts
+
+
 def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
     """A thousand hot classes get probes, and lose them."""
     log = classes / "safepoints"
+    soon = SOON.get(jvm.name, 10)
     with working(jvm, classes, f"-Xlog:safepoint=info:file={log}") as program:
         pid = program.process.pid
-        program.medians(8, 2)
-        before = program.medians(0, 3)[2]
+        before, started = warmed(program)
         with jvmti.attach(pid, timeout=30) as vm:
             vm.classes  # noqa: B018  (the list is there before the clock starts)
             logged = log.stat().st_size
@@ -188,24 +225,41 @@ def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
             assert trace.classes == CLASSES, trace.classes
             program.lines(3)
             trace.close()
-            left = time.monotonic()
-            rates = program.lines(14)
-        back = next(
-            (
-                at - left
-                for number, (at, _) in enumerate(rates)
-                # A second long, so that one lucky tenth of it is not the end.
-                if statistics.median(one[2] for _, one in rates[number : number + 10])
-                >= 0.98 * before
-            ),
-            float("nan"),
-        )
-        end = statistics.median(one[2] for _, one in rates[-20:]) / before
+            back, at_once, at_last = recovered(program, before, soon)
+            unchanged = retransformed(vm, program, before, soon)
         show(f"arming {CLASSES:,} classes", float("nan"), took, "s", float("nan"))
         show("  the longest that the VM stopped for it", float("nan"), stopped, "s", stopped / took)
-        show("after leaving: back at 98 % of the calls before", float("nan"), back, "s", end)
-    if given.no_arthas:
-        return
+    print(f"  the VM alone: {RETRANSFORMED}; the program needs {started:.1f} s from its start")
+    show(
+        "after leaving: back at 98 % of the calls before",
+        unchanged[0],
+        back,
+        "s",
+        back / unchanged[0],
+    )
+    for after, alone, ours in ((soon, unchanged[1], at_once), (13, unchanged[2], at_last)):
+        what = f"  of the calls before, after {after} s"
+        show(what, alone * 100, ours * 100, "%", ours / alone)
+    if not given.no_arthas:
+        arthas_arms(jvm, classes, took)
+
+
+def retransformed(
+    vm: jvmti.VM, program: Working, before: float, soon: float
+) -> tuple[float, float, float]:
+    """The VM alone: the same classes are retransformed twice, and nothing is changed."""
+    env = vm.new_env()
+    env.add_capabilities({"can_retransform_classes"})
+    hot = [one for one in vm.classes if one.name.startswith("Probed$Class")]
+    assert len(hot) == CLASSES, len(hot)
+    env.retransform_classes(hot)
+    program.lines(3)
+    env.retransform_classes(hot)
+    return recovered(program, before, soon)
+
+
+def arthas_arms(jvm: jvms.Jvm, classes: Path, took: float) -> None:
+    """Arthas does the same."""
     with working(jvm, classes) as program:
         program.medians(8, 2)
         with tempfile.TemporaryDirectory() as name:
