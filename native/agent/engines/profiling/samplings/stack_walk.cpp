@@ -43,35 +43,115 @@ greg_t* registers_of(void* context) { return static_cast<ucontext_t*>(context)->
 
 greg_t at(greg_t address) { return *reinterpret_cast<const greg_t*>(address); }
 
-// Compiled code makes its frame by `sub $size,%rsp; mov %rbp,size-8(%rsp)`, and then may look
-// whether it is still to be entered: `cmpl $number,field(%r15); jne`.  AsyncGetCallTrace takes none
-// of these for code with a frame.  In small methods that are called often much time falls there.
-// Whether the registers were changed to those of the caller, or to those a few instructions later.
-bool leave_prologue(greg_t* registers) {
-  greg_t pc = registers[REG_RIP];
-  auto is = [&pc](std::initializer_list<uint8_t> bytes) {
-    return std::memcmp(reinterpret_cast<const void*>(pc), bytes.begin(), bytes.size()) == 0;
-  };
-  auto number = [&pc](int offset, auto value) {
-    std::memcpy(&value, reinterpret_cast<const char*>(pc) + offset, sizeof value);
+// Within the call that returns there: of code that was interrupted, AsyncGetCallTrace takes what
+// comes next, which after a call may be of another method that was compiled into this one.
+greg_t call_before(greg_t back) { return back - 1; }
+
+// Compiled code makes its frame in one of two ways, and then may look whether it is to be entered:
+//
+//     sub $size,%rsp; mov %rbp,size-8(%rsp)        push %rbp; sub $size,%rsp
+//     cmpl $number,field(%r15); jne
+//
+// It leaves it by `add $size,%rsp; pop %rbp`, may look whether the thread is to stop, and returns.
+// AsyncGetCallTrace walks from none of these.  Small methods that are called often, and that no
+// caller takes in, spend most of their time there.
+class FrameEdge {
+ public:
+  // With the registers of the interrupted code.
+  explicit FrameEdge(const greg_t* registers)
+      : pc_(registers[REG_RIP]), sp_(registers[REG_RSP]), fp_(registers[REG_RBP]) {
+    known_ = begins() || ends();
+  }
+  // Whether it is one of these. Then `pc` and `sp` are those with the whole frame.
+  bool known() const { return known_; }
+  greg_t pc() const { return pc_; }
+  greg_t sp() const { return sp_; }
+  // Where the return address is; 0 if unknown.
+  greg_t back() const { return back_; }
+
+ private:
+  static bool is(greg_t at, std::initializer_list<uint8_t> bytes) {
+    return std::memcmp(reinterpret_cast<const void*>(at), bytes.begin(), bytes.size()) == 0;
+  }
+  template <class T>
+  static greg_t number(greg_t at) {
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(at), sizeof value);
     return value;
-  };
-  bool is_short = is({0x48, 0x89, 0x6C, 0x24});
-  if (is_short || is({0x48, 0x89, 0xAC, 0x24})) {
-    greg_t saved = registers[REG_RSP] + (is_short ? number(4, int8_t{}) : number(4, int32_t{}));
-    registers[REG_RIP] = at(saved + 8);
-    registers[REG_RSP] = saved + 16;
+  }
+  bool begins();
+  bool ends();
+  // Whether an `add` to the stack pointer ends there; then it begins at `pc_`.
+  bool added(greg_t end);
+
+  greg_t pc_;
+  greg_t sp_;
+  greg_t fp_;
+  greg_t back_ = 0;
+  bool known_;
+};
+
+bool FrameEdge::begins() {
+  greg_t at = pc_;
+  if (is(at, {0x89, 0x84, 0x24})) at += 7;  // touches the page that the stack will need
+  if (is(at, {0x55})) {
+    back_ = sp_;
+    sp_ -= 8;
+    at += 1;
+  }
+  bool is_short = is(at, {0x48, 0x83, 0xEC});
+  if (is_short || is(at, {0x48, 0x81, 0xEC})) {
+    if (back_ == 0) back_ = is(at - 1, {0x55}) && ::jvmti::at(sp_) == fp_ ? sp_ + 8 : sp_;
+    sp_ -= is_short ? number<int8_t>(at + 3) : number<int32_t>(at + 3);
+    at += is_short ? 4 : 7;
+  }
+  is_short = is(at, {0x48, 0x89, 0x6C, 0x24});
+  if (is_short || is(at, {0x48, 0x89, 0xAC, 0x24})) {
+    back_ = sp_ + (is_short ? number<int8_t>(at + 4) : number<int32_t>(at + 4)) + 8;
+    at += is_short ? 5 : 8;
+  }
+  if (is(at, {0x41, 0x81, 0x7F})) {
+    at += 8;
+  } else if (is(at, {0x41, 0x81, 0xBF})) {
+    at += 11;
+  }
+  if (is(at, {0x0F, 0x85})) {
+    at += 6;
+  } else if (is(at, {0x74, 0x05, 0xE8})) {
+    at += 7;
+  }
+  bool changed = at != pc_;
+  pc_ = at;
+  return changed;
+}
+
+bool FrameEdge::added(greg_t end) {
+  bool is_short = is(end - 4, {0x48, 0x83, 0xC4});
+  if (!is_short && !is(end - 7, {0x48, 0x81, 0xC4})) return false;
+  sp_ -= is_short ? number<int8_t>(end - 1) : number<int32_t>(end - 4);
+  pc_ = end - (is_short ? 4 : 7);
+  return true;
+}
+
+bool FrameEdge::ends() {
+  if (is(pc_, {0x5D})) {
+    back_ = sp_ + 8;
+    return added(pc_);
+  }
+  // The instructions between the `pop` and the `ret`, as releases from 11 on have them.
+  bool after_pop = is(pc_, {0xC3}) || is(pc_, {0x0F, 0x87}) || is(pc_, {0x49, 0x3B, 0x67}) ||
+                   is(pc_, {0x49, 0x3B, 0xA7}) || is(pc_, {0x85, 0x05}) ||
+                   is(pc_, {0x4D, 0x8B, 0x97}) || is(pc_, {0x41, 0x85, 0x02});
+  // What was popped is still there.
+  if (!after_pop || ::jvmti::at(sp_ - 8) != fp_) return false;
+  back_ = sp_;
+  for (int passed : {0, 4, 6, 7, 10, 13}) {
+    greg_t pop = pc_ - passed - 1;
+    if (!is(pop, {0x5D}) || !added(pop)) continue;
+    sp_ -= 8;
     return true;
   }
-  if (is({0x41, 0x81, 0x7F})) {
-    pc += 8;
-  } else if (is({0x41, 0x81, 0xBF})) {
-    pc += 11;
-  }
-  if (is({0x0F, 0x85})) pc += 6;
-  bool changed = pc != registers[REG_RIP];
-  registers[REG_RIP] = pc;
-  return changed;
+  return false;
 }
 #endif
 
@@ -165,30 +245,51 @@ StackWalk* StackWalk::begin() {
   return nullptr;
 }
 
-jint StackWalk::ask(JNIEnv* jni, void* context, jint depth) {
-  Trace trace{jni, 0, frames()};
+jint StackWalk::ask(JNIEnv* jni, void* context, jint depth, jint from) {
+  Trace trace{jni, 0, frames() + from};
   async_get_call_trace(&trace, depth, context);
   return trace.count;
 }
 
+#ifdef __x86_64__
+// The number of frames from code at the edge of its frame; otherwise none.
+jint StackWalk::from_edge(JNIEnv* jni, void* context, jint depth) {
+  FrameEdge edge(registers_of(context));
+  if (!edge.known()) return kNoJavaFrames;
+  ucontext_t changed;
+  std::memcpy(&changed, context, sizeof changed);
+  greg_t* edited = registers_of(&changed);
+  edited[REG_RIP] = edge.pc();
+  edited[REG_RSP] = edge.sp();
+  jint found = ask(jni, &changed, depth);
+  // Code without debug information there: the method, but not its caller.
+  if ((found > 1 && found <= depth) || edge.back() == 0 || depth == 1) return found;
+  jint known = found == 1 ? 1 : 0;
+  edited[REG_RIP] = call_before(at(edge.back()));
+  edited[REG_RSP] = edge.back() + 8;
+  found = ask(jni, &changed, depth - known, known);
+  return found > 0 ? found + known : known;
+}
+#endif
+
 StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRanges& ranges,
                                       jint depth) {
-  jint found = ask(jni, context, depth);
 #ifdef __x86_64__
-  // In a stub, at the beginning or at the end of a method the frame is not complete, and a leaf
-  // function of the VM leaves no trace of the frame below.  Its caller can be walked, where we find
-  // it: by the return address on top of the stack, below a saved register, or by the frame pointer.
+  greg_t* own = registers_of(context);
+  bool in_library = ranges.of(static_cast<uint64_t>(own[REG_RIP])) != CodeRanges::kNone;
+  jint found = in_library ? -1 : from_edge(jni, context, depth);
+  if (found <= 0) found = ask(jni, context, depth);
+  // In a stub the frame is not complete, and a leaf function of the VM leaves no trace of the frame
+  // below.  Its caller can be walked, where we find it: by the return address on top of the stack,
+  // below a saved register, or by the frame pointer.
   if (found < 0 && found != kThreadEnds) {
-    greg_t* own = registers_of(context);
     ucontext_t changed;
     std::memcpy(&changed, context, sizeof changed);
     greg_t* edited = registers_of(&changed);
     greg_t sp = own[REG_RSP];
     greg_t fp = own[REG_RBP];
-    bool in_library = ranges.of(static_cast<uint64_t>(own[REG_RIP])) != CodeRanges::kNone;
-    if (!in_library && leave_prologue(edited)) found = ask(jni, &changed, depth);
     for (int i = 1; i <= 2 && found < 0 && !in_library; ++i) {
-      edited[REG_RIP] = at(sp + (i - 1) * 8);
+      edited[REG_RIP] = call_before(at(sp + (i - 1) * 8));
       edited[REG_RSP] = sp + i * 8;
       edited[REG_RBP] = i == 1 ? fp : at(sp);
       found = ask(jni, &changed, depth);
@@ -197,7 +298,7 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
     constexpr greg_t kLargestFrame = 1 << 18;
     for (int i = 0; i < kMostNative && found < 0; ++i) {
       if (fp <= sp || fp - sp > kLargestFrame || fp % 8 != 0) break;
-      edited[REG_RIP] = at(fp + 8);
+      edited[REG_RIP] = call_before(at(fp + 8));
       edited[REG_RSP] = sp = fp + 16;
       edited[REG_RBP] = fp = at(fp);
       if (ranges.of(static_cast<uint64_t>(edited[REG_RIP])) != CodeRanges::kNone) continue;
@@ -207,6 +308,7 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
   }
 #else
   (void)ranges;
+  jint found = ask(jni, context, depth);
 #endif
   if (found > 0) {
     count_ = static_cast<uint32_t>(found);

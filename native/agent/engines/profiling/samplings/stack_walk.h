@@ -45,7 +45,9 @@ class StackWalk : NoCopy {
   };
   friend void fault_in_walk(int signal, void* info, void* context);
   Outcome attempt(JNIEnv* jni, void* context, const CodeRanges& ranges, jint depth);
-  jint ask(JNIEnv* jni, void* context, jint depth);
+  // How many frames; they begin so many behind the first.
+  jint ask(JNIEnv* jni, void* context, jint depth, jint from = 0);
+  jint from_edge(JNIEnv* jni, void* context, jint depth);
 
   std::atomic<pid_t> owner_;
   volatile bool guarded_;
