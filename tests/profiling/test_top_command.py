@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from command_line import COMMAND, done, here
+from jvmti.commands.top.views import head
+from jvmti.commands.top.watching import Picture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +102,8 @@ def test_keys_choose_sort_filter_and_open(terminal: Terminal, busy: JavaProgram)
     terminal.shows("Waiting.working", "q quit", "methods, by their own")
     terminal.press("t")
     terminal.shows("MOSTLY IN", "worker")
-    terminal.press("/worker\r")
+    # Keys that a terminal sends as several characters are no text: page up, F1, an arrow.
+    terminal.press("/wor\x1b[5~\x1bOP\x1bOAker\r")
     terminal.shows("with 'worker'")
     terminal.press("\r")
     terminal.shows("Thread.run", "Waiting.working")
@@ -117,6 +120,12 @@ def test_keys_choose_sort_filter_and_open(terminal: Terminal, busy: JavaProgram)
     assert "perf_event" not in str(
         [os.readlink(one) for one in Path(f"/proc/{busy.pid}/fd").iterdir()]
     )
+
+
+def test_one_collection_is_one() -> None:
+    picture = Picture()
+    picture.collections = 1
+    assert "1 collection, " in str(head(picture))
 
 
 def test_it_ends_with_its_program(java_program: JavaPrograms) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import select
 import sys
 import termios
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["Screen", "print_once"]
 
 _KEYS = {"m": "methods", "t": "threads", "a": "allocation", "l": "locks"}
-_MOVES = {"\x1b[A": -1, "k": -1, "\x1b[B": 1, "j": 1}
+_PAGE = 10
+_MOVES = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[5~": -_PAGE}
+_MOVES |= {"\x1b[B": 1, "\x1bOB": 1, "j": 1, "\x1b[6~": _PAGE}
+_ONE_KEY = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|.", re.DOTALL)
+"""A key as the terminal sends it: an escape sequence, or a character."""
 _HELP = "m methods  t threads  a allocation  l locks  ↑↓ choose  ⏎ stacks  s sort  / filter  q quit"
 _MARGIN = 8
 """Lines of the terminal beside the rows."""
@@ -229,9 +234,4 @@ def _typed(descriptor: int | None, seconds: float) -> list[str]:
     if not select.select([descriptor], [], [], max(seconds, 0))[0]:
         return []
     text = os.read(descriptor, 64).decode(errors="replace")
-    found = []
-    while text:
-        length = 3 if text[:2] == "\x1b[" else 1
-        found.append(text[:length])
-        text = text[length:]
-    return found
+    return _ONE_KEY.findall(text)

@@ -129,7 +129,7 @@ def head(picture: Picture) -> list[str]:
         heap = {name: size(value) for name, value in picture.heap.items()}
         line.append(f"heap {heap['used']} of {heap['committed']}, at most {heap['maximum']}")
     share = picture.collecting / (picture.seconds or 1)
-    line.append(f"{picture.collections} collections, {share:.1%} of the time")
+    line.append(f"{quantity(picture.collections, 'collection')}, {share:.1%} of the time")
     return [", ".join(parts), "; ".join(line)]
 
 

@@ -45,7 +45,7 @@ class StackWalk : NoCopy {
   };
   friend void fault_in_walk(int signal, void* info, void* context);
   Outcome attempt(JNIEnv* jni, void* context, const CodeRanges& ranges, jint depth);
-  // How many frames; they begin so many behind the first.
+  // How many frames; `from` frames stay before them.
   jint ask(JNIEnv* jni, void* context, jint depth, jint from = 0);
   jint from_edge(JNIEnv* jni, void* context, jint depth);
 
