@@ -122,6 +122,29 @@ def test_owners_are_found_without_stopping_the_program(
     assert "MonitorUsage" not in stops
 
 
+@pytest.mark.since(21)
+def test_a_virtual_thread_that_owns_a_monitor_is_the_owner_or_nobody(
+    java_program: JavaPrograms,
+) -> None:
+    # Two carriers wait with their threads on Java 21.
+    flags = ["-Xmx64m", "-Djdk.virtualThreadScheduler.parallelism=4"]
+    program = java_program("LightOwner", jvm_args=flags)
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        with vm.profile("lock") as profile:
+            program.ask("contend 10", timeout=60)
+        # From 24 on a virtual thread has a monitor without its carrier, and the VM does not say so.
+        knows = vm.version.major < 24
+    profile = profile.with_frame("LightOwner.enter")
+    owners = profile.by("owner").weights
+    assert set(owners) <= {"", "light owner", "light waiter", "heavy waiter"}, owners
+    if knows:
+        assert owners["light owner"] > 0.5 * profile.weight, owners
+    waiters = profile.by("thread").weights
+    assert set(waiters) == {"light waiter", "heavy waiter"}
+    assert min(waiters.values()) > 0.3 * profile.weight
+
+
 def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgram) -> None:
     with vm.profile("lock") as profile:
         (_, waited) = sites.ask("park 15").split()

@@ -8,6 +8,8 @@
 // it out by JVM TI, the VM stops the program; this is for virtual threads, and runtimes without
 // ThreadMXBean.
 
+#include <cstring>
+
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
@@ -68,6 +70,7 @@ class LockSampler : NoCopy {
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
   jsize waiting(Asked* asked, int64_t* threads);
   uint32_t number_of(JNIEnv* jni, int64_t thread);
+  bool is_carrier(JNIEnv* jni, jthread thread);
 
   Profile& profile_;
   EventThreads threads_;
@@ -181,7 +184,14 @@ jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
   return count;
 }
 
-// Of a carrier it is that of the virtual thread on it.
+bool LockSampler::is_carrier(JNIEnv* jni, jthread thread) {
+  if (!virtual_threads_.known()) return false;
+  ProfiledThread described;
+  describe_thread(profile_.env, jni, thread, &described);
+  return std::strcmp(described.group, "CarrierThreads") == 0;
+}
+
+// Of a carrier it is that of the virtual thread on it, or unknown: that one may have left it.
 uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
   uint32_t known = threads_.find(thread);
   if (known != 0) return known;
@@ -190,6 +200,7 @@ uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
   for (jthread one : all) {
     if (thread_id(jni, one) != thread) continue;
     LocalRef<jthread> mounted(jni, virtual_threads_.mounted_on(profile_.env, one));
+    if (mounted == nullptr && is_carrier(jni, one)) return 0;
     return threads_.number(jni, mounted == nullptr ? one : mounted.get()) + 1;
   }
   return 0;

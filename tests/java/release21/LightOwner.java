@@ -1,0 +1,50 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+
+/**
+ * A virtual thread has a monitor, for which a platform thread and another virtual one wait: {@code
+ * contend N} does it N times.
+ */
+public class LightOwner {
+    static final Object MONITOR = new Object();
+
+    static void enter() {
+        synchronized (MONITOR) {
+            Thread.onSpinWait();
+        }
+    }
+
+    static void hold(Thread[] waiters) {
+        synchronized (MONITOR) {
+            for (Thread one : waiters) one.start();
+            long until = System.nanoTime() + 50_000_000;
+            while (System.nanoTime() < until) {
+                try {
+                    Thread.sleep(1);
+                } catch (InterruptedException ended) {
+                    return;
+                }
+            }
+        }
+    }
+
+    static void contend() throws InterruptedException {
+        Thread[] waiters = {
+            Thread.ofPlatform().name("heavy waiter").unstarted(LightOwner::enter),
+            Thread.ofVirtual().name("light waiter").unstarted(LightOwner::enter)
+        };
+        Thread owner = Thread.ofVirtual().name("light owner").start(() -> hold(waiters));
+        owner.join();
+        for (Thread one : waiters) one.join();
+    }
+
+    public static void main(String[] arguments) throws Exception {
+        BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready");
+        for (String line = input.readLine(); line != null; line = input.readLine()) {
+            int count = Integer.parseInt(line.split(" ")[1]);
+            for (int i = 0; i < count; i++) contend();
+            System.out.println("done");
+        }
+    }
+}
