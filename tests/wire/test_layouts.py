@@ -33,7 +33,7 @@ sys.path.append(str(Path(__file__).parents[2] / "native" / "agent" / "generate")
 
 import interface_text
 
-INTERFACE = (4, "ce69f3a1329e6224c27df16c0bc68b89")
+INTERFACE = (4, "9a0b5b6e995b88f11405aeaadd956552")
 """The version of the interface, and its digest.
 
 Where a test says that the digest is another one, something that travels has changed: raise

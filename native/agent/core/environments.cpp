@@ -6,6 +6,7 @@
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
 #include "agent/core/session.h"
+#include "agent/events/freed_objects.h"
 #include "base/log.h"
 
 namespace jvmti {
@@ -45,6 +46,8 @@ Environment* spare_environment() {
   for (EventTaps& taps : environment->taps) taps.clear();
   environment->muted = false;
   environment->capabilities = 0;
+  environment->frees_kept = environment->frees_wanted = false;
+  environment->frees = 0;
   return environment;
 }
 
@@ -55,7 +58,7 @@ void mute_one(Environment& environment) {
     if (engine.mute != nullptr) engine.mute(environment);
   });
   jvmtiEnv* env = environment.env;
-  if (env != nullptr) env->SetEventCallbacks(nullptr, 0);
+  if (env != nullptr && !environment.frees_kept) env->SetEventCallbacks(nullptr, 0);
 }
 
 }  // namespace
@@ -162,7 +165,7 @@ void Environments::leave(JNIEnv* jni, Environment* environment) {
     gone = environment->env;
     environment->env = nullptr;
   }
-  gone->DisposeEnvironment();
+  if (gone != nullptr) jvmti::dispose(gone, *environment);
 }
 
 bool Environments::disposed(uint32_t number) {
@@ -220,7 +223,7 @@ void Environments::relinquish_solo() {
 void Environments::dispose_all() {
   for (Environment* environment : all_) {
     jvmtiEnv* gone = environment->env.exchange(nullptr);
-    if (gone != nullptr) gone->DisposeEnvironment();
+    if (gone != nullptr) jvmti::dispose(gone, *environment);
     keep_spare(environment);
   }
   Locked locked(session_.mutex());

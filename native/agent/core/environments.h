@@ -28,6 +28,9 @@ struct Environment {
   std::atomic<bool> muted;                 // its events are not wanted any more
   std::atomic<uint32_t> in_flight;         // callbacks of events, and who else has pinned it
   std::atomic<uint64_t> capabilities;      // that it has, by their bits
+  std::atomic<bool> frees_kept;            // the VM reports freed objects until it goes
+  std::atomic<bool> frees_wanted;          // and they are wanted
+  std::atomic<uint64_t> frees;             // such reports so far
   EventTaps taps[kEventCount];
 };
 

@@ -18,6 +18,7 @@ bool of_service_thread(JNIEnv* jni, jthread thread) {
 }
 
 jvmtiError set_callbacks(Environment& environment) {
+  if (environment.frees_kept) return JVMTI_ERROR_NONE;  // it has all of them
   jvmtiEventCallbacks callbacks{};
   fill_callbacks(&callbacks, environment.taps);
   return environment.env.load()->SetEventCallbacks(&callbacks, sizeof callbacks);

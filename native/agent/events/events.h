@@ -27,7 +27,7 @@ void throw_unseen(JNIEnv* jni, jthrowable thrown);
 // Generated: whether the VM brings an exception from a handler to the program.
 bool carries_exceptions(int event);
 
-// Generated: the trampolines of the events that are wanted.
+// Generated: the trampolines of the events that are wanted; of all without taps.
 void fill_callbacks(jvmtiEventCallbacks* callbacks, const EventTaps* taps);
 
 }  // namespace jvmti

@@ -259,11 +259,12 @@ def trampolines_source() -> str:
         name = one.declaration.name
         handled = f"taps[{one.declaration.number} - kFirstEvent]"
         slot = f"callbacks->{name}"
-        lines.append(f"  if ({handled}.streams.load() != nullptr) {slot} = record_{name};")
+        streamed = f"taps == nullptr || {handled}.streams.load() != nullptr"
+        lines.append(f"  if ({streamed}) {slot} = record_{name};")
         if one.declaration.vm_stopped:
             continue
         both = f"{slot} == nullptr ? {one.symbol} : both_{name}"
-        lines.append(f"  if ({handled}.bits != 0) {slot} = {both};")
+        lines.append(f"  if (taps == nullptr || {handled}.bits != 0) {slot} = {both};")
     lines += ["}\n", "bool is_event(int number) {", "  switch (number) {"]
     lines += [f"    case {one.declaration.number}:" for one in made]
     lines += ["      return true;", "  }", "  return false;", "}\n"]

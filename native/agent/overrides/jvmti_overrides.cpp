@@ -6,6 +6,7 @@
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
+#include "agent/events/freed_objects.h"
 #include "agent/guards/guards.h"
 #include "agent/handles/class_names.h"
 #include "agent/overrides/direct_buffers.h"
@@ -209,6 +210,15 @@ jvmtiError GetFieldModifiers(Call& call, const In<kinds::Class>& klass,
   jvmtiError error = call.env->GetFieldModifiers(klass.c(), field.c(), modifiers);
   if (error == JVMTI_ERROR_NONE) *modifiers &= kOfTheClassFileFormat;
   return error;
+}
+
+jvmtiError SetEventNotificationMode(Call& call, const In<jvmtiEventMode>& mode,
+                                    const In<jvmtiEvent>& event,
+                                    const In<Nullable<kinds::Thread>>& thread) {
+  if (event.c() == JVMTI_EVENT_OBJECT_FREE && thread.c() == nullptr) {
+    return set_object_free(*call.environment, mode.c());
+  }
+  return call.env->SetEventNotificationMode(mode.c(), event.c(), thread.c());
 }
 
 jvmtiError DisposeEnvironment(Call& call) {

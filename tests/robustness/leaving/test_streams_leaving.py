@@ -7,11 +7,14 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
 
 import jvmti
+from jvmti.interface.constants import Event
+from jvmti.interface.errors import MustPossessCapability
 from jvmti.target.agent_library import own_library
 
 if TYPE_CHECKING:
@@ -141,3 +144,50 @@ def test_a_detached_session_ends_the_reading(program: JavaProgram) -> None:
     assert not it.read()
     assert not it.read()
     it.close()
+
+
+@pytest.mark.since(17)
+@pytest.mark.timeout(120)
+def test_a_stream_ends_while_the_vm_reports_freed_objects(java_program: JavaPrograms) -> None:
+    """HotSpot would stand still: the agent keeps the event on until the environment has gone."""
+    program = java_program("Holdings", jvm_args=["-Xmx48m", "-XX:+UseSerialGC"])
+    program.expect("ready")
+    program.ask("busy")
+    texts = [f"text {i}" for i in range(20_000)]
+    for _ in range(3):
+        with jvmti.attach(program.pid) as vm:
+            vm.env.add_capabilities({"can_tag_objects", "can_generate_object_free_events"})
+            for _ in range(4):
+                with vm.env.stream("ObjectFree"):
+                    made = vm.map.new_string(texts)
+                    vm.env.map.set_tag(made.value, list(range(1, 1 + len(texts))))
+                    del made
+                    vm.env.force_garbage_collection()
+        assert program.ask("add 1")
+
+
+def test_freed_objects_are_reported_while_the_event_is_on(program: JavaProgram) -> None:
+    freed: list[int] = []
+    with jvmti.attach(program.pid) as vm:
+        env = vm.new_env()
+        for mode in ("ENABLE", "DISABLE"):
+            with pytest.raises(MustPossessCapability) if mode == "ENABLE" else nullcontext():
+                env.set_event_notification_mode(mode, Event.OBJECT_FREE)
+        env.add_capabilities({"can_tag_objects", "can_generate_object_free_events"})
+        env.set_event_callbacks({Event.OBJECT_FREE: lambda event: freed.append(event.tag)})
+        for mode, tag in (("ENABLE", 1), ("DISABLE", 2), ("ENABLE", 3)):
+            env.set_event_notification_mode(mode, Event.OBJECT_FREE)
+            made = vm.jni.new_string(f"text {tag}")
+            env.set_tag(made, tag)
+            made.release()
+            until = time.monotonic() + (1 if mode == "DISABLE" else 20)
+            while freed[-1:] != [tag] and time.monotonic() < until:
+                env.force_garbage_collection()
+                time.sleep(0.05)
+        # An event that is enabled without a callback does no harm.
+        env.add_capabilities({"can_generate_exception_events"})
+        env.set_event_notification_mode("ENABLE", Event.EXCEPTION)
+        program.ask("call 1 10")
+        env.dispose_environment()
+    assert freed == [1, 3]
+    assert program.running()

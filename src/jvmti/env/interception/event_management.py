@@ -64,6 +64,7 @@ class EventManagementFunctions(Calling):
             "MUST_POSSESS_CAPABILITY",
         ),
         guard="event_mode",
+        overridden=True,
     )
     def set_event_notification_mode(
         self, mode: EventMode | str, event_type: Event | str, event_thread: Thread | None = None
