@@ -14,7 +14,7 @@ from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
 from jvmti.expressions.names import TypeName
 from jvmti.expressions.parsing import parsed
-from jvmti.expressions.values import Value, is_array
+from jvmti.expressions.values.typed import Value, is_array
 from jvmti.interface.errors import ClassNotPrepared, JavaException
 from jvmti.interface.frozen import frozen
 from jvmti.interface.signatures import java_name, parameters_of

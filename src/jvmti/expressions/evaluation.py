@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
 from jvmti.expressions.parsing import checked_text, parsed
-from jvmti.expressions.values import Value
+from jvmti.expressions.values.typed import Value
 from jvmti.interface.frozen import frozen
 
 if TYPE_CHECKING:

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.expressions import literals, operators
-from jvmti.expressions.conversions import cast, is_text, narrowed, to_type
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.methods import Methods, NoSuchCall
 from jvmti.expressions.names import Names, TypeName
 from jvmti.expressions.parsing import ParsedExpression, children, field
-from jvmti.expressions.places import ElementPlace, NotAssigned, Place, assigned
 from jvmti.expressions.running import Forbidden, Running
 from jvmti.expressions.scope import Scope
-from jvmti.expressions.types import Types
-from jvmti.expressions.values import (
+from jvmti.expressions.values import literals, operators
+from jvmti.expressions.values.conversions import cast, is_text, narrowed, to_type
+from jvmti.expressions.values.places import ElementPlace, NotAssigned, Place, assigned
+from jvmti.expressions.values.typed import (
     LAMBDA,
     NOTHING,
     NULL,
@@ -26,6 +25,7 @@ from jvmti.expressions.values import (
     Value,
     is_array,
 )
+from jvmti.expressions.values.types import Types
 from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import signature_of
 from jvmti.model.values.conversion import BOXES

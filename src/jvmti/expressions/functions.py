@@ -15,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.debug.breakpoints import Breakpoint
-from jvmti.expressions.conversions import narrowed, to_type
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.function_classes import (
     DECIDE,
@@ -28,8 +27,9 @@ from jvmti.expressions.function_classes import (
 from jvmti.expressions.methods import NoSuchCall
 from jvmti.expressions.names import TypeName
 from jvmti.expressions.parsing import children, field
-from jvmti.expressions.places import LocalPlace
-from jvmti.expressions.values import LAMBDA, UNKNOWN, Value, is_array
+from jvmti.expressions.values.conversions import narrowed, to_type
+from jvmti.expressions.values.places import LocalPlace
+from jvmti.expressions.values.typed import LAMBDA, UNKNOWN, Value, is_array
 from jvmti.interface.errors import Error, JavaException
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.stops import Within

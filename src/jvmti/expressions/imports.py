@@ -15,7 +15,7 @@ from jvmti.sources.source import SourceNotFound
 
 if TYPE_CHECKING:
     from jvmti.expressions.running import Running
-    from jvmti.expressions.types import Types
+    from jvmti.expressions.values.types import Types
     from jvmti.model.classes.java_class import Class
 
 _IMPORT = re.compile(r"^\s*import\s+(static\s+)?([\w.]+?)(\.\*)?\s*;", re.M)

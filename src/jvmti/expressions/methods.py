@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.expressions.conversions import as_argument, narrowed
 from jvmti.expressions.running import Running, found_value
-from jvmti.expressions.types import Types
-from jvmti.expressions.values import (
+from jvmti.expressions.values.conversions import as_argument, narrowed
+from jvmti.expressions.values.typed import (
     LAMBDA,
     NULL,
     OBJECT,
@@ -23,6 +22,7 @@ from jvmti.expressions.values import (
     is_array,
     is_variable,
 )
+from jvmti.expressions.values.types import Types
 from jvmti.interface.errors import ClassNotPrepared
 from jvmti.model.values.conversion import DTYPES, PRIMITIVE_NAMES
 from jvmti.model.values.overloads import Overload, overloads_of

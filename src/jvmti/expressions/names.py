@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from jvmti.expressions.conversions import narrowed
 from jvmti.expressions.methods import NoSuchCall
 from jvmti.expressions.parsing import children, field
-from jvmti.expressions.places import ObjectField, Place
-from jvmti.expressions.values import OBJECT, UNKNOWN, Value, is_array
+from jvmti.expressions.values.conversions import narrowed
+from jvmti.expressions.values.places import ObjectField, Place
+from jvmti.expressions.values.typed import OBJECT, UNKNOWN, Value, is_array
 from jvmti.interface.modifiers import ClassModifiers
 from jvmti.model.objects.layouts import layout_of
 from jvmti.text.names import similar_names, suggestion

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti import refs
-from jvmti.expressions.values import OBJECT, STRING, UNKNOWN, Text, Value
+from jvmti.expressions.values.typed import OBJECT, STRING, UNKNOWN, Text, Value
 from jvmti.interface.errors import CallTimeout, JavaException
 from jvmti.model.values.calls import explained
 from jvmti.model.values.conversion import BOXED, BOXES, PRIMITIVE_NAMES

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.expressions.imports import Imports
-from jvmti.expressions.places import LocalPlace, ObjectField
-from jvmti.expressions.values import Value
+from jvmti.expressions.values.places import LocalPlace, ObjectField
+from jvmti.expressions.values.typed import Value
 from jvmti.interface.errors import ClassNotPrepared, JavaException
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.model.objects.layouts import layout_of
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jvmti.debug.variables import Variable
-    from jvmti.expressions.places import Place
     from jvmti.expressions.running import Running
-    from jvmti.expressions.types import Types
+    from jvmti.expressions.values.places import Place
+    from jvmti.expressions.values.types import Types
     from jvmti.model.classes.java_class import Class
 
 _ENCLOSING = re.compile(r"this\$\d+\Z")
@@ -73,7 +73,7 @@ class Scope:
         """The object of the frame; ``None`` in a static method."""
         if self._this is None and not self.is_static:
             found = self._running.frame.this
-            from jvmti.expressions.values import Text
+            from jvmti.expressions.values.typed import Text
 
             data = Text(found) if isinstance(found, str) else found
             self._this = Value(self._types.home.signature, data)

@@ -13,12 +13,12 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from jvmti.expressions import literals
 from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluation import TIME_LIMIT, evaluated
-from jvmti.expressions.operators import ORDER_SYMBOLS, single
 from jvmti.expressions.parsing import ParsedExpression, children, field, parsed
+from jvmti.expressions.values import literals
+from jvmti.expressions.values.operators import ORDER_SYMBOLS, single
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from jvmti.expressions.conversions import narrowed, to_type
 from jvmti.expressions.parsing import children, field
-from jvmti.expressions.values import STRING, UNKNOWN, Value
+from jvmti.expressions.values.conversions import narrowed, to_type
+from jvmti.expressions.values.typed import STRING, UNKNOWN, Value
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
-from jvmti.expressions.operators import converted
-from jvmti.expressions.values import LAMBDA, NULL, STRING, UNKNOWN, Value
+from jvmti.expressions.values.operators import converted
+from jvmti.expressions.values.typed import LAMBDA, NULL, STRING, UNKNOWN, Value
 from jvmti.model.values.conversion import BOXED, BOXES
 
 if TYPE_CHECKING:
     from jvmti.expressions.running import Running
-    from jvmti.expressions.types import Types
+    from jvmti.expressions.values.types import Types
 
 
 def to_type(running: Running, value: Value, target: str) -> Value:

@@ -6,7 +6,7 @@ import math
 import re
 from fractions import Fraction
 
-from jvmti.expressions.operators import single
+from jvmti.expressions.values.operators import single
 
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "s": " ", "\n": ""}
 _ESCAPE = re.compile(r"\\(?:u+([0-9a-fA-F]{4})|([0-3]?[0-7]{1,2})|(.))", re.S)

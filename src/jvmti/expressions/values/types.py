@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.expressions.operators import fits
 from jvmti.expressions.running import Running
-from jvmti.expressions.values import LAMBDA, NULL, OBJECT, STRING, Value, is_array
+from jvmti.expressions.values.operators import fits
+from jvmti.expressions.values.typed import LAMBDA, NULL, OBJECT, STRING, Value, is_array
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import java_name, signature_of

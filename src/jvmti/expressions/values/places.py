@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.expressions.conversions import narrowed, to_type
 from jvmti.expressions.running import Running, found_value
-from jvmti.expressions.values import UNKNOWN, Text, Value, is_variable
+from jvmti.expressions.values.conversions import narrowed, to_type
+from jvmti.expressions.values.typed import UNKNOWN, Text, Value, is_variable
 from jvmti.interface.errors import NotAvailable
 from jvmti.model.values.conversion import DTYPES, PRIMITIVE_NAMES
 
