@@ -12,7 +12,7 @@ import pytest
 import compiler
 import jvms
 from jvmti.classfile import ClassFile, MalformedClassFile
-from jvmti.debug.stop_probes import stop_probe
+from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
 from jvmti.interface.errors import Error

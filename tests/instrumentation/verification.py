@@ -32,7 +32,7 @@ import jvms
 import jvmti
 import programs
 from jvmti.classfile import MalformedClassFile
-from jvmti.debug.stop_probes import stop_probe
+from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
 from jvmti.instrumentation.probes import Operand, Probe

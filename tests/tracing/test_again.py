@@ -14,7 +14,7 @@ from jvmti.instrumentation.probes import BadProbe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jvmti.tracing.calls import Call
+    from jvmti.tracing.records.calls import Call
     from jvmti.tracing.trace import Trace
     from programs import JavaProgram, JavaPrograms
 

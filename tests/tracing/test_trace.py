@@ -19,8 +19,8 @@ from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.errors import UnmodifiableClass
 from jvmti.layouts.probe_memory import MEMORY, PROBE_SITE
 from jvmti.layouts.probes import RecordedKind
-from jvmti.tracing.calls import Call, Calls, tree_of
-from jvmti.tracing.sites import RecordedObject, read_sites
+from jvmti.tracing.records.calls import Call, Calls, tree_of
+from jvmti.tracing.records.sites import RecordedObject, read_sites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

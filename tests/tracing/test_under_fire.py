@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jvms import Jvm
-    from jvmti.tracing.calls import Call
+    from jvmti.tracing.records.calls import Call
     from programs import JavaProgram, JavaPrograms
 
 SECONDS = 2.0

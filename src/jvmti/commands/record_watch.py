@@ -14,10 +14,10 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
-from jvmti.tracing.calls import spent, value_text
+from jvmti.tracing.records.calls import spent, value_text
 
 if TYPE_CHECKING:
-    from jvmti.tracing.recorder import Recorder
+    from jvmti.tracing.records.recorder import Recorder
     from jvmti.tracing.summaries import Use, Uses
 
 __all__ = ["RecordWatch", "json_value"]

@@ -21,7 +21,7 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
-from jvmti.tracing.calls import Call, Calls, tree_of
+from jvmti.tracing.records.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
     from jvmti.tracing.arming import Cost

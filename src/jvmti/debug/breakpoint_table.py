@@ -8,11 +8,11 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.event_probes import EventProbes, HaltedFrame
+from jvmti.debug.late.event_probes import EventProbes, HaltedFrame
+from jvmti.debug.late.step_probes import StepProbes
+from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.redefinitions import Redefinitions
-from jvmti.debug.step_probes import StepProbes
 from jvmti.debug.stepping import Steps
-from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.debug.variables import object_or_text
 from jvmti.env.events import EVENTS

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti.debug import conditions
 from jvmti.debug.condition_fields import ConditionFields
-from jvmti.debug.stop_probes import exactly, stop_probe
+from jvmti.debug.late.stop_probes import exactly, stop_probe
 from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.debug.variables import parameters
 from jvmti.instrumentation.probes import BadProbe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.stop_probes import stop_probe
+from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event

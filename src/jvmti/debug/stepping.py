@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from jvmti import refs
 from jvmti.debug.called_methods import declared
-from jvmti.debug.reflected_calls import ReflectedCalls
+from jvmti.debug.late.reflected_calls import ReflectedCalls
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.debug.step_probes import StepProbes
+    from jvmti.debug.late.step_probes import StepProbes
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti import refs
 from jvmti.debug.conditions import ControllerCondition
-from jvmti.debug.stop_probes import ProbedFrame, StopProbes
+from jvmti.debug.late.stop_probes import ProbedFrame, StopProbes
 from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, ThreadState

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.conditions import ConditionError
-from jvmti.debug.stop_probes import exactly, stop_probe
+from jvmti.debug.late.stop_probes import exactly, stop_probe
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.events import EVENTS
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe

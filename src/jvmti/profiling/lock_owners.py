@@ -15,8 +15,8 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, place_of, recorded
 from jvmti.tracing.conditions import compiled
-from jvmti.tracing.recorder import Recorder
-from jvmti.tracing.sites import Site
+from jvmti.tracing.records.recorder import Recorder
+from jvmti.tracing.records.sites import Site
 from jvmti.tracing.traced_vm import TracedVM
 
 __all__ = ["LockOwners"]

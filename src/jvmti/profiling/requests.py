@@ -19,8 +19,8 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.profile.tables import Samples, Threads
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
-from jvmti.tracing.recorder import Recorder
-from jvmti.tracing.sites import Site
+from jvmti.tracing.records.recorder import Recorder
+from jvmti.tracing.records.sites import Site
 from jvmti.tracing.summaries import OTHERS, key_name
 from jvmti.tracing.traced_vm import TracedVM
 

@@ -51,9 +51,9 @@ from jvmti.report.traced import call_table, hit_table, probe_view, use_table
 from jvmti.sources.source import Source, last_line
 from jvmti.stacks.tree import StackTree
 from jvmti.text.quantities import processor_time, quantity
-from jvmti.tracing.calls import Call
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
+from jvmti.tracing.records.calls import Call
 from jvmti.tracing.summaries import Use, Uses
 
 __all__ = ["html", "view"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jvmti.heap.html.elements import Content, and_more, element, table
-from jvmti.tracing.calls import Call, spent, value_text
 from jvmti.tracing.logpoint import Hit
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.recorder import Recorder
+from jvmti.tracing.records.calls import Call, spent, value_text
+from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.summaries import Uses
 
 __all__ = ["call_table", "hit_table", "probe_view", "use_table"]

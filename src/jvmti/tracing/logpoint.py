@@ -16,12 +16,12 @@ from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped, printable
 from jvmti.tracing.call_probes import RecordShape, recorded
-from jvmti.tracing.calls import local_time, value_text
 from jvmti.tracing.conditions import compiled, over_steps, parsed, uses, value_of
 from jvmti.tracing.places import Place
 from jvmti.tracing.probe_set import values_of
-from jvmti.tracing.recorder import Recorder
-from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.records.calls import local_time, value_text
+from jvmti.tracing.records.recorder import Recorder
+from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 

@@ -19,8 +19,8 @@ from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import announce_pause, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.declared_fields import check_fields
-from jvmti.tracing.memory import ProbeMemory
-from jvmti.tracing.sites import Site, read_sites
+from jvmti.tracing.records.memory import ProbeMemory
+from jvmti.tracing.records.sites import Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
 from jvmti.tracing.without_code import check_takes_probes
 

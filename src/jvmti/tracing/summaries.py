@@ -14,10 +14,10 @@ from jvmti.interface.signatures import parameters_of
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import RecordedKind
-from jvmti.tracing.calls import value_text
 from jvmti.tracing.conditions import CALLS, EVERYWHERE, parsed, value_of
-from jvmti.tracing.memory import bucket_starts
-from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.records.calls import value_text
+from jvmti.tracing.records.memory import bucket_starts
+from jvmti.tracing.records.sites import RecordedObject, Site
 
 OTHERS = "others"
 """The name for calls whose value found no place."""

@@ -12,13 +12,13 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, call_probes, is_call_pattern
-from jvmti.tracing.call_table import CallTable
-from jvmti.tracing.calls import Call, Calls
 from jvmti.tracing.conditions import compiled
-from jvmti.tracing.held_objects import HeldObjects
 from jvmti.tracing.probe_set import values_of
-from jvmti.tracing.recorder import Recorder
-from jvmti.tracing.sites import RecordedObject, Site
+from jvmti.tracing.records.call_table import CallTable
+from jvmti.tracing.records.calls import Call, Calls
+from jvmti.tracing.records.held_objects import HeldObjects
+from jvmti.tracing.records.recorder import Recorder
+from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 

@@ -19,7 +19,7 @@ from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
 from jvmti.adapter.stopping.line_breakpoint import LineBreakpoint
 from jvmti.debug.breakpoints import Breakpoint
-from jvmti.debug.stop_probes import exactly
+from jvmti.debug.late.stop_probes import exactly
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
 from jvmti.text.printable import printable

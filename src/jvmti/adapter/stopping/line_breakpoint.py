@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jvmti.debug.breakpoints import Breakpoint
+from jvmti.debug.late.stop_probes import exactly
 from jvmti.debug.prepared_classes import PreparedClasses
-from jvmti.debug.stop_probes import exactly
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import matcher
 

@@ -27,7 +27,7 @@ from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
-    from jvmti.debug.stop_probes import ProbedFrame
+    from jvmti.debug.late.stop_probes import ProbedFrame
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Method
     from jvmti.model.objects.java_object import Object

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from jvmti import display, refs
+from jvmti.debug.late.stop_probes import OWN_FRAMES
 from jvmti.debug.stepping import Steps
-from jvmti.debug.stop_probes import OWN_FRAMES
 from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
     Error,

@@ -12,7 +12,7 @@ from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
 
 if TYPE_CHECKING:
-    from jvmti.debug.stop_probes import ProbedFrame, ProbedVariable
+    from jvmti.debug.late.stop_probes import ProbedFrame, ProbedVariable
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
 

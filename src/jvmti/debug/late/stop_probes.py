@@ -27,7 +27,7 @@ from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.sites import Site
+from jvmti.tracing.records.sites import Site
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

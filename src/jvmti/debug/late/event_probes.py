@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.stop_probes import OWN_FRAMES, ProbedFrame, ProbedPlace, stop_probe
+from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame, ProbedPlace, stop_probe
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
@@ -19,7 +19,7 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.tracing.arming import announce_pause, check_step, in_steps
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.sites import Site
+from jvmti.tracing.records.sites import Site
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -10,8 +10,8 @@ import numpy
 from jvmti import display
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.quantities import quantity
-from jvmti.tracing.calls import value_text
-from jvmti.tracing.sites import RecordedObject, Site, Slot
+from jvmti.tracing.records.calls import value_text
+from jvmti.tracing.records.sites import RecordedObject, Site, Slot
 
 _WHOLE = frozenset("BSIJ")
 """Types whose text is that of the number."""

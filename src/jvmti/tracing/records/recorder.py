@@ -15,9 +15,9 @@ from jvmti.interface.signatures import java_name
 from jvmti.layouts.probes import Site as Where
 from jvmti.text import modified_utf8 as text
 from jvmti.tracing.call_probes import RecordShape
-from jvmti.tracing.memory import HEAD
 from jvmti.tracing.probe_set import ProbeSet
-from jvmti.tracing.sites import Site, Slot
+from jvmti.tracing.records.memory import HEAD
+from jvmti.tracing.records.sites import Site, Slot
 from jvmti.tracing.summaries import OTHERS, Grouping, Uses, added_up, key_name
 from jvmti.tracing.traced_vm import TracedVM
 

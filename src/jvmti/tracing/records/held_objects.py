@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.interface.signatures import parameters_of, result_of
 from jvmti.refs import String
-from jvmti.tracing.sites import RecordedObject
+from jvmti.tracing.records.sites import RecordedObject
 from jvmti.tracing.traced_vm import TracedVM
 
 _PRIMITIVES = {"boolean", "byte", "char", "short", "int", "long", "float", "double", "void"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.stop_probes import stop_probe
+from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.layouts.probes import Site

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from jvmti import display
 from jvmti.text.printable import escaped, printable
 from jvmti.text.quantities import quantity
-from jvmti.tracing.held_objects import TIME_LIMIT, HeldObjects
-from jvmti.tracing.sites import RecordedObject
+from jvmti.tracing.records.held_objects import TIME_LIMIT, HeldObjects
+from jvmti.tracing.records.sites import RecordedObject
 
 _LONGEST = 120
 

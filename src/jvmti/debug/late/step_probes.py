@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
 from jvmti.debug.called_methods import called_from, calls_reflection
-from jvmti.debug.event_probes import EventProbes, event_probe
+from jvmti.debug.late.event_probes import EventProbes, event_probe
+from jvmti.debug.late.stop_probes import OWN_FRAMES, exactly
 from jvmti.debug.stepping import How
-from jvmti.debug.stop_probes import OWN_FRAMES, exactly
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, Error
 from jvmti.interface.modifiers import MethodModifiers

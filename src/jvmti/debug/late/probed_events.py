@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
-from jvmti.debug.event_probes import EventProbes, event_probe
-from jvmti.debug.stop_probes import exactly
+from jvmti.debug.late.event_probes import EventProbes, event_probe
+from jvmti.debug.late.stop_probes import exactly
 from jvmti.emulation.declared import Emulated
 from jvmti.emulation.natively import Native
 from jvmti.emulation.threads import alive, named
