@@ -1,13 +1,13 @@
 """Measures what profiles of locks cost, beside async-profiler, where waits have a fixed rate.
 
-    python benchmarks/lock_costs.py [--jvm 17,25] [--rounds 20]
+    python benchmarks/lock_costs.py [--jvm 17,25] [--rounds 6]
 
 The program waits 667 times a second for a lock that another thread has for 10 µs to 1 ms. It counts
 the processor time that its threads use for their work; what its process uses beyond that is for
 waiting and waking, and hardly depends on other work on the machine. So a thousandth of the whole is
-seen. Profiles come and go in short turns, each between two without one; a figure is the median of
-the turns, with the interval that 95 of 100 such medians fall into, by resampling. "Nothing" is a
-turn as between two others, whose cost is the error of the rest.
+seen. Profiles come and go in turns of five seconds, each between two without one; a figure is the
+median of the turns, with the interval that 95 of 100 such medians fall into, by resampling.
+"Nothing" is a turn as between two others, whose cost is the error of the rest.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from real_programs import jdk  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-WARM, TURN = 0.3, 0.6
-"""Seconds: what a profile changes is compiled anew each time."""
+WARM, TURN = 3.0, 2.0
+"""Seconds: what a profile changes is compiled anew each time, which the first of them are for."""
 LEAST = 100
 """Waits in a turn."""
 RESAMPLED = 2000
@@ -153,7 +153,7 @@ def main() -> int:
     """Print the table of each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
-    parser.add_argument("--rounds", type=int, default=20, help="turns of each profiler")
+    parser.add_argument("--rounds", type=int, default=6, help="turns of each profiler")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name:
