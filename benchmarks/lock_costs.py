@@ -15,29 +15,24 @@ from __future__ import annotations
 import argparse
 import random
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from profile_costs import Work, beside, profiled  # noqa: E402
+from profile_costs import Work, beside, profiled, working  # noqa: E402
 from run import compile_program, machine  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from async_profiler import AsyncProfiler  # noqa: E402
 from real_programs import jdk  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 WARM, TURN = 3.0, 2.0
 """Seconds: what a profile changes is compiled anew each time, which the first of them are for."""
@@ -46,23 +41,6 @@ LEAST = 100
 RESAMPLED = 2000
 SCHEDULED = 2
 """The kernel's clock of the processor time of a process, in nanoseconds."""
-
-
-@contextmanager
-def working(jvm: jvms.Jvm, classes: Path) -> Iterator[Work]:
-    """The program."""
-    command = [jvm.java, *jvm.args, "-Xmx128m", "-cp", str(classes), "PacedLocks"]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        try:
-            yield Work(process)
-        finally:
-            process.kill()
 
 
 @dataclass
@@ -108,7 +86,7 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
     """Print the table."""
     print("| lock | profile | for each wait | 95 of 100 | processor time | 95 of 100 |")
     print("| --- | --- | --- | --- | --- | --- |")
-    with working(jvm, folder) as work, jvmti.attach(work.pid, timeout=30) as vm:
+    with working(jvm, folder, "PacedLocks") as work, jvmti.attach(work.pid, timeout=30) as vm:
         turns = {
             "jvmti": profiled(vm, "lock", 0.00001),
             "async-profiler": beside(AsyncProfiler(vm, folder), "event=lock,lock=10us"),

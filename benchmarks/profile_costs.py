@@ -74,9 +74,9 @@ class Work:
 
 
 @contextmanager
-def working(jvm: jvms.Jvm, classes: Path) -> Iterator[Work]:
+def working(jvm: jvms.Jvm, classes: Path, main: str = "ProfiledWork") -> Iterator[Work]:
     """The program."""
-    command = [jvm.java, *jvm.args, "-Xmx512m", "-cp", str(classes), "ProfiledWork"]
+    command = [jvm.java, *jvm.args, "-Xmx512m", "-cp", str(classes), main]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
