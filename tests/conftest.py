@@ -31,6 +31,7 @@ import bytecode  # noqa: F401 - before what it keeps
 import compiler
 import cost
 import jvms
+import prepared
 import programs
 import turns
 from conformance.evidence import BOOK, FOLDERS, REPORT, SAVED, Evidence, counts
@@ -297,7 +298,8 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write down what all processes of the run have shown."""
+    """End what the tests share, and write down what all processes of the run have shown."""
+    prepared.end()
     if hasattr(session.config, "workerinput"):
         return
     pieces = session.config.stash[PIECES]

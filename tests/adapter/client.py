@@ -20,7 +20,10 @@ from typing import Any
 
 import jsonschema
 
+from prepared import Prepared
+
 COMMAND = [sys.executable, "-m", "jvmti", "debug"]
+IMPORTS = ("jvmti.adapter.server", "jvmti.adapter.subjects")
 SOON = 30.0
 """Seconds for what happens at once on an idle machine."""
 SOURCE = Path(__file__).parent.parent / "java" / "Debugged.java"
@@ -145,8 +148,12 @@ class Client:
         self._validates = validates
         self._errors = tempfile.TemporaryFile()
         if streams is None:
-            self.process = subprocess.Popen(
-                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors
+            self.process = Prepared(
+                COMMAND[1:],
+                IMPORTS,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
             )
             streams = self.process.stdout, self.process.stdin
         self._reader, self._writer = streams

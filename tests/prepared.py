@@ -1,0 +1,170 @@
+"""Pythons that have imported what they need before they start: `Prepared` is a `Popen` of one.
+
+To start a Python that debugs takes 0.6 s of processor time, nearly all of it for imports.  Here one
+server for each process of the tests imports that once, and forks for whoever asks: a process of its
+own, with its own arguments, environment, directory and files, a child of the process that asked,
+and alone with all that it changes.  What is about the start itself (what is imported, when, and how
+long that takes) needs a real one.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import gc
+import json
+import os
+import platform
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+_CLONE_PARENT = 0x8000
+_CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
+"""The system call; where it is not known, processes start as usual."""
+_LONGEST = 1 << 20
+_READ_AT_IMPORT = "JVMTI_TRACE"
+"""A variable that the package reads when it is imported."""
+
+
+class Prepared(subprocess.Popen[bytes]):
+    """A Python with these arguments, `-m MODULE …` or `-c TEXT …`, whose imports are there.
+
+    Args:
+        words: what follows the name of the interpreter.
+        imports: the modules that it will need, with all that they import.
+        more: as for `subprocess.Popen`: the three streams, `text`, `cwd` and `env`.
+    """
+
+    def __init__(self, words: Sequence[str], imports: Sequence[str], **more: Any) -> None:
+        self._imports = list(imports)
+        super().__init__([sys.executable, *words], **more)
+
+    def _execute_child(self, args: Any, *others: Any) -> None:
+        cwd, env, files = others[4], others[5], others[9:15]
+        environment = dict(os.environ if env is None else env)
+        if _CLONE is None or _READ_AT_IMPORT in environment:
+            super()._execute_child(args, *others)  # type: ignore[misc]
+            return
+        given = [files[end] for end in _THEIRS]
+        theirs = [ours if file < 0 else file for ours, file in enumerate(given)]
+        request = [self._imports, args[1:], environment, os.fspath(cwd or os.getcwd())]
+        try:
+            self.pid = _server().start(request, theirs)
+        finally:
+            self._close_pipe_fds(*files)  # type: ignore[attr-defined]
+        self._child_created = True
+
+
+_THEIRS = (0, 3, 5)
+"""Which ends of the pipes that `Popen` makes are the child's."""
+
+
+class _Server:
+    """The process that forks; it ends with this one, whose end of the connection closes."""
+
+    def __init__(self) -> None:
+        self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                # A thread of a library would keep its locks in the child.
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
+
+    def start(self, request: list[Any], files: list[int]) -> int:
+        """Fork; return the number of the new process."""
+        socket.send_fds(self._connection, [json.dumps(request).encode()], files)
+        answer = self._connection.recv(100)
+        assert answer, f"the server of prepared Pythons has ended: {self._process.poll()}"
+        return int(answer)
+
+    def end(self) -> None:
+        """Let the server end; those that it has forked go on."""
+        self._connection.close()
+        self._process.wait()
+
+
+@functools.cache
+def _server() -> _Server:
+    return _Server()
+
+
+def end() -> None:
+    """End the server, if there is one: at the end of the tests."""
+    if _server.cache_info().currsize:
+        _server().end()
+        _server.cache_clear()
+
+
+# ---- the other side ----------------------------------------------------------------------------
+
+
+def _fork() -> int:
+    """Fork a sibling: the process that asked can wait for it as for any child of its own."""
+    python = ctypes.pythonapi
+    python.PyOS_BeforeFork()
+    pid = ctypes.PyDLL(None).syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        python.PyOS_AfterFork_Child()
+    else:
+        python.PyOS_AfterFork_Parent()
+    return int(pid)
+
+
+def _next_start(connection: socket.socket) -> list[str]:
+    """Serve until the test ends; in each process that is forked, return its arguments."""
+    while True:
+        data, files, _, _ = socket.recv_fds(connection, _LONGEST, len(_THEIRS))
+        if not data:
+            sys.exit()
+        imports, words, environment, directory = json.loads(data)
+        for name in imports:
+            import_module(name)
+        gc.collect()
+        gc.freeze()  # a collection in the child would copy all that the server has
+        if pid := _fork():
+            for file in files:
+                os.close(file)
+            connection.send(str(pid).encode())
+            continue
+        connection.close()
+        for at, file in enumerate(files):
+            os.dup2(file, at)
+        for file in files:
+            if file > 2:
+                os.close(file)
+        os.environ.clear()
+        os.environ.update(environment)
+        os.chdir(directory)
+        for at, name in enumerate(("stdin", "stdout", "stderr")):
+            old = getattr(sys, name)
+            made = open(at, "r" if at == 0 else "w", encoding="utf-8", errors=old.errors)
+            made.reconfigure(line_buffering=at == 2 or made.isatty())
+            setattr(sys, name, made)
+            setattr(sys, f"__{name}__", made)
+        return list(words)
+
+
+def _main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and they the server
+    way, what, *rest = _next_start(socket.socket(fileno=int(sys.argv[1])))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.argv = [way, *rest]
+    sys.path[0] = ""
+    if way == "-m":
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    else:
+        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+
+
+if __name__ == "__main__":
+    _main()
