@@ -68,7 +68,7 @@ def differing(
 
 
 def taking_turns(test: Callable[..., Any]) -> Callable[..., Any]:
-    """The same test, but on one JVM: it waits for the VM to put probes into all of its classes."""
+    """The same test, but on the oldest or the newest JVM, whose turn it is."""
     return marked(test, pytest.mark.oldest_and_newest)
 
 

@@ -95,6 +95,7 @@ def test_events_are_those_of_the_vm(
     assert len(expected) > 60
 
 
+@pytest.mark.oldest_and_newest
 def test_a_stream_puts_probes_only_into_the_classes_that_it_wants(
     program: programs.JavaProgram, vm: jvmti.VM
 ) -> None:
@@ -176,11 +177,10 @@ def test_locations_are_those_without_probes(
     assert env.get_bytecodes(method) == bytecodes
 
 
+@pytest.mark.since(25)
 def test_frame_pops_that_are_cleared_are_not_reported(
-    program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm, evidence: Evidence
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
 ) -> None:
-    if jvm.feature < 25:
-        pytest.skip("this release has no ClearAllFramePops")
     evidence.proves("clear_all_frame_pops")
     env = vm.env
     popped: list[str] = []
@@ -220,6 +220,7 @@ def test_exceptions_are_seen_where_they_are_made_and_where_they_are_caught(
     assert code.line_of("catching", caught.only.location) > code.line_of("catching", 0)
 
 
+@pytest.mark.oldest_and_newest
 def test_an_exception_into_the_handlers_own_thread_comes_in_a_call_of_the_handler(
     program: programs.JavaProgram,
 ) -> None:
@@ -248,6 +249,7 @@ def test_an_exception_into_the_handlers_own_thread_comes_in_a_call_of_the_handle
     assert all("from a handler" in one for one in errors)
 
 
+@pytest.mark.oldest_and_newest
 def test_classes_of_one_name_have_their_own_locations(
     java_program: programs.JavaPrograms,
 ) -> None:
@@ -269,6 +271,7 @@ def test_classes_of_one_name_have_their_own_locations(
         assert [env.get_line_number_table(one) for one in methods] == before
 
 
+@pytest.mark.oldest_and_newest
 def test_a_killed_controller_lets_the_thread_go_and_the_classes_are_as_before(
     java_program: programs.JavaPrograms,
 ) -> None:

@@ -65,11 +65,9 @@ def vm(program: programs.JavaProgram) -> Iterator[jvmti.VM]:
     assert program.ask("echo alive") == "alive"
 
 
-@pytest.fixture(params=["thread", "virtual"])
-def kind(request: pytest.FixtureRequest, jvm: jvms.Jvm) -> str:
+@pytest.fixture(params=["thread", pytest.param("virtual", marks=pytest.mark.since(21))])
+def kind(request: pytest.FixtureRequest) -> str:
     """Which kind of thread the program runs a command on."""
-    if request.param == "virtual" and jvm.feature < 21:
-        pytest.skip("this release has no virtual threads")
     return str(request.param)
 
 

@@ -43,7 +43,10 @@ class Code:
     def __init__(self, vm: jvmti.VM, name: str) -> None:
         self.cls = vm.jni.find_class(name)
         self.vm = vm
-        self.methods = {method.name: method for method in self.cls.methods}
+        # In any order: an environment that emulates that of the file would read the file for it.
+        found = vm.lookup_env.get_class_methods(self.cls)
+        vm.methods.look_up(found)
+        self.methods = {method.name: method for method in found}
 
     def __getitem__(self, name: str) -> Method:
         return self.methods[name]

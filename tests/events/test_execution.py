@@ -63,12 +63,9 @@ def test_the_handler_of_a_breakpoint_finds_the_thread_there(
     assert found["location"] == (code["straight"], 0)
 
 
-@pytest.mark.parametrize("kind", ["thread", "virtual"])
 def test_a_breakpoint_stops_either_kind_of_thread(
-    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+    kind: str, program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
-    if kind == "virtual" and jvm.feature < 21:
-        pytest.skip("this release has no virtual threads")
     seen = Seen(note=lambda event: (event.thread.name, event.thread.is_virtual))
     vm.env.set_breakpoint(code["straight"], 0)
     with vm.env.on("Breakpoint", seen):
@@ -237,11 +234,10 @@ def test_a_frame_that_was_asked_for_is_popped(
     ]
 
 
+@pytest.mark.since(21)
 def test_a_frame_is_popped_on_a_virtual_thread(
-    program: programs.JavaProgram, vm: jvmti.VM, code: Code, jvm: jvms.Jvm
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code
 ) -> None:
-    if jvm.feature < 21:
-        pytest.skip("this release has no virtual threads")
     env = vm.env
     popped = Seen(note=lambda event: (event.method.name, event.thread.is_virtual))
     env.set_breakpoint(code["inner"], 0)

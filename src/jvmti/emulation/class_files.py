@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from jvmti.refs import Class, Method
 
 _EXTENSION = "SourceDebugExtension"
+_LINES = "LineNumberTable"
+_NO_LINES = b"\0\0"
 _FROM_LOADER = (
     "the class loader is asked for the class file, which runs Java code; classes without one, such "
     "as hidden, generated and redefined ones,"
@@ -128,9 +130,10 @@ def _invariants(file: ClassFile) -> set[Any]:
         (
             one.name,
             one.descriptor,
-            None if one.code is None else (len(one.code.bytecodes), tuple(one.code.lines)),
+            None if code is None else (len(code.bytecodes), code.attributes.get(_LINES, _NO_LINES)),
         )
         for one in file.methods
+        for code in (one.code,)
     }
 
 

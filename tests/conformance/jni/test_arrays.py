@@ -145,6 +145,7 @@ def test_an_array_of_references_is_made_read_and_written(
     assert jni.get_array_length(jni.new_object_array(0, string)) == 0
 
 
+@pytest.mark.oldest_and_newest  # how requests are split; the VM copies arrays of any length
 def test_twenty_million_numbers_come_in_one_go(vm: jvmti.VM, recorder: Recorder) -> None:
     jni = vm.jni
     count = 20_000_000

@@ -24,7 +24,7 @@ from jvmti.tracing.records.sites import Site
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
-_SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
+_SERVING = ("Ljava/lang/JvmtiProbes", "Ljdk/internal/misc/Unsafe")
 
 
 class HaltedFrame:
@@ -149,7 +149,7 @@ class EventProbes(ProbeSet):
         listed = [
             one
             for one in classes
-            if one.signature.startswith("L") and not one.name.startswith(_SERVING)
+            if (signature := one.signature).startswith("L") and not signature.startswith(_SERVING)
         ]
         if not listed:
             return []

@@ -298,6 +298,8 @@ class ProbedEventEngine:
         if event is Event.EXCEPTION:
             return [self._vm.find_class(_THROWABLE)]
         patterns = {one for scope in scopes for one in (scope or "*").split("\n")}
+        if "*" in patterns or len(patterns) == 1:  # nothing is there twice, and a hash costs a call
+            return list(self._vm.classes("*" if "*" in patterns else patterns.pop()))
         return list({cls: None for pattern in patterns for cls in self._vm.classes(pattern)})
 
     def _is_within(self, event: Event, class_name: str) -> bool:
