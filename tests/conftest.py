@@ -10,6 +10,7 @@
 `static_agent`         libjvmti.a, for linking the agent into a launcher
 `jdk_headers`          directories of jni.h and jvmti.h, for compiling one
 `evidence`             where a test of conformance says what it shows
+`rounds`               how often a test does what chance decides
 """
 
 from __future__ import annotations
@@ -151,6 +152,12 @@ def pytest_runtest_makereport(
     if report.when == "call":
         item.stash[REPORT] = report
     return report
+
+
+@pytest.fixture(scope="session")
+def rounds(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
+    """How often to do what chance decides: `rounds(3, 10)` is 10 with `--every-jvm`, else 3."""
+    return lambda few, many: many if request.config.option.every_jvm else few
 
 
 @pytest.fixture(scope="session")

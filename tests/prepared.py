@@ -20,7 +20,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -33,7 +33,7 @@ _READ_AT_IMPORT = "JVMTI_TRACE"
 
 
 class Prepared(subprocess.Popen[bytes]):
-    """A Python with these arguments, `-m MODULE …` or `-c TEXT …`, whose imports are there.
+    """A Python with these arguments, as `-m MODULE …` or `SCRIPT …`, whose imports are there.
 
     Args:
         words: what follows the name of the interpreter.
@@ -59,6 +59,24 @@ class Prepared(subprocess.Popen[bytes]):
         finally:
             self._close_pipe_fds(*files)  # type: ignore[attr-defined]
         self._child_created = True
+
+
+_ATTACH = ("jvmti.target.attach", "jvmti.model.vm", "jvmti.env.structures", "jvmti.jni.interface")
+"""Each attach imports these, with all that they import."""
+
+
+def attaching(*words: object, env: Mapping[str, str] | None = None) -> Any:
+    """A `Prepared` that attaches, for controllers that are killed, stopped or waited for.
+
+    Args:
+        words: what follows the name of the interpreter.
+        env: what is added to the environment.
+
+    Returns:
+        The process, with pipes of text for its standard input and output.
+    """
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return Prepared([*map(str, words)], _ATTACH, env={**os.environ, **(env or {})}, **streams)
 
 
 _THEIRS = (0, 3, 5)
@@ -156,14 +174,19 @@ def _next_start(connection: socket.socket) -> list[str]:
 
 def _main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the tests, and they the server
-    way, what, *rest = _next_start(socket.socket(fileno=int(sys.argv[1])))
+    way, *rest = _next_start(socket.socket(fileno=int(sys.argv[1])))
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.argv = [way, *rest]
     sys.path[0] = ""
     if way == "-m":
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
+        sys.argv = [way, *rest[1:]]
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    elif way == "-c":
+        sys.argv = [way, *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
     else:
-        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+        sys.argv = [way, *rest]
+        sys.path[0] = os.path.dirname(way)
+        runpy.run_path(way, run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * A heap whose contents are known.
@@ -25,7 +26,8 @@ import java.util.Map;
  *   <li>{@code gc}: collects garbage
  *   <li>{@code texts N}: N strings {@code text-0} …
  *   <li>{@code fill N}: about N objects of a mixed kind
- *   <li>{@code busy}: a thread begins to make garbage, and keeps some of it for a while
+ *   <li>{@code busy}: a thread begins to make garbage, and keeps some of it for a while;
+ *       {@code busy N} has it rest a millisecond after each N objects
  * </ul>
  */
 public class Holdings {
@@ -160,7 +162,7 @@ public class Holdings {
                 fill(number);
                 return String.valueOf(kept.size());
             case "busy":
-                Thread busy = new Thread(Holdings::work, "busy");
+                Thread busy = new Thread(() -> work(number), "busy");
                 busy.setDaemon(true);
                 busy.start();
                 return "busy";
@@ -184,9 +186,12 @@ public class Holdings {
         kept.add(made);
     }
 
-    static void work() {
+    static void work(int between) {
         Object[] recent = new Object[1000];
         for (int i = 0; ; i++) {
+            if (between > 0 && i % between == 0) {
+                LockSupport.parkNanos(1_000_000);
+            }
             recent[i % recent.length] = new Object[] {"busy-" + i, new byte[i % 100]};
         }
     }

@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *   <li>{@code load N}: N class loaders each load {@code Other}, call it and are forgotten
  *   <li>{@code names N T}: each of T threads loads N classes whose names are some 1,500 letters long
  *       by a loader of its own; the answer is how many letters they have together
- *   <li>{@code rate}: how many times {@code work} can be called in 200 ms, in millions
+ *   <li>{@code rate}: how many times {@code work} can be called in 50 ms
  *   <li>{@code storm}: calls {@code work} for ever, in a thread of its own; {@code storms} how often
  * </ul>
  */
@@ -260,7 +260,7 @@ public class Streamed {
             case "names":
                 return named(count, Integer.parseInt(words[2]));
             case "rate":
-                long until = System.nanoTime() + 200_000_000;
+                long until = System.nanoTime() + 50_000_000;
                 long done = 0;
                 int value = 0;
                 while (System.nanoTime() < until) {

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
-import sys
 import threading
 from pathlib import Path
+
+from prepared import attaching
 
 SOON = 120.0
 """How long a test waits for what must come, in seconds; nothing is measured by it."""
@@ -17,16 +16,8 @@ class Controller:
     """A controller in a process of its own; what it says comes line by line."""
 
     def __init__(self, *arguments: object, library: Path | None = None) -> None:
-        environment = dict(os.environ)
-        if library is not None:
-            environment["JVMTI_AGENT_LIBRARY"] = str(library)
-        self.process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-        )
+        chosen = {} if library is None else {"JVMTI_AGENT_LIBRARY": str(library)}
+        self.process = attaching(*arguments, env=chosen)
         self.lines: list[str] = []
         self._ended = False
         self._more = threading.Condition()
@@ -34,7 +25,6 @@ class Controller:
         self._reader.start()
 
     def _read(self) -> None:
-        assert self.process.stdout is not None
         for line in self.process.stdout:
             with self._more:
                 self.lines.append(line.strip())
@@ -57,7 +47,6 @@ class Controller:
 
     def write(self, *words: object) -> None:
         """A line to its standard input, empty unless something is said."""
-        assert self.process.stdin is not None
         self.process.stdin.write(" ".join(map(str, words)) + "\n")
         self.process.stdin.flush()
 
@@ -68,4 +57,4 @@ class Controller:
         self._reader.join()
         for stream in (self.process.stdin, self.process.stdout):
             with contextlib.suppress(BrokenPipeError):
-                stream and stream.close()
+                stream.close()

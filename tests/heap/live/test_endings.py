@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,6 +17,7 @@ from interrupts import interrupted_after, lost_ones
 from jvmti.interface.errors import IllegalArgument, JvmtiError
 from jvmti.liveheap.passes import PassMemory, run
 from jvmti.operations.functions import Operations
+from prepared import attaching
 
 CONTROLLER = Path(__file__).parent / "scanning_controller.py"
 
@@ -34,10 +33,7 @@ def memfds(pid: int) -> list[str]:
 
 @pytest.mark.parametrize("delay", [0.0, 0.013, 0.03, 0.07, 0.15, 0.31])
 def test_a_controller_that_is_killed_in_a_pass(program: programs.JavaProgram, delay: float) -> None:
-    with subprocess.Popen(
-        [sys.executable, CONTROLLER, str(program.pid)], stdout=subprocess.PIPE, text=True
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching(CONTROLLER, program.pid) as controller:
         assert controller.stdout.readline() == "attached\n"
         controller.stdout.readline()
         time.sleep(delay)
@@ -58,19 +54,23 @@ def test_a_controller_that_is_killed_in_a_pass(program: programs.JavaProgram, de
 
 
 @lost_ones
-def test_control_c_ends_a_pass(changing: programs.JavaProgram) -> None:
-    changing.ask("fill 1000000")
+def test_control_c_ends_a_pass(
+    changing: programs.JavaProgram, rounds: Callable[[int, int], int]
+) -> None:
+    changing.ask("fill 500000")
+    count = rounds(12, 60)
     with jvmti.attach(changing.pid) as vm:
         interrupted = 0
-        for number in range(30):
+        for number in range(count):
             try:
-                with interrupted_after(number / 150):
+                # Up to 0.16 s, in which there are several passes.
+                with interrupted_after(number / count / 6):
                     while True:
                         vm.heap.scan(strings=True, arrays=True)
             except KeyboardInterrupt:
                 interrupted += 1
             assert len(vm.heap.scan("Holdings$Order")) == 1000
-        assert interrupted == 30
+        assert interrupted == count
     assert changing.ask("add 0") == "1000"
     assert memfds(changing.pid) == []
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,6 +17,7 @@ from jvmti.heap.errors import NotEnoughMemory
 from jvmti.liveheap.dumping import dump
 from jvmti.liveheap.pauses import PauseTooLong
 from jvmti.operations.agent import AgentOperations
+from prepared import attaching
 
 CONTROLLER = """
 import sys, jvmti
@@ -133,15 +132,10 @@ def test_a_name_that_was_not_lent_is_refused(vm: jvmti.VM) -> None:
 def test_a_controller_killed_in_a_dump_leaves_nothing(
     after: float, changing: programs.JavaProgram
 ) -> None:
-    controller = subprocess.Popen(
-        [sys.executable, "-c", CONTROLLER, str(changing.pid)], stdout=subprocess.PIPE
-    )
-    assert controller.stdout is not None
-    assert controller.stdout.readline() == b"ready\n"
-    time.sleep(after)
-    controller.send_signal(signal.SIGKILL)
-    controller.wait()
-    controller.stdout.close()
+    with attaching("-c", CONTROLLER, changing.pid) as controller:
+        assert controller.stdout.readline() == "ready\n"
+        time.sleep(after)
+        controller.kill()
     deadline = time.monotonic() + 20
     while left_behind(changing.pid):
         assert time.monotonic() < deadline, left_behind(changing.pid)

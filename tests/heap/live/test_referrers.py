@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -303,11 +303,11 @@ def graph(vm: jvmti.VM) -> Iterator[Graph]:
 @pytest.mark.slow
 @pytest.mark.timeout(150)
 def test_referrers_and_retained_sizes_equal_those_of_the_whole_graph(
-    vm: jvmti.VM, graph: Graph
+    vm: jvmti.VM, graph: Graph, rounds: Callable[[int, int], int]
 ) -> None:
     everything = graph.reached()
     tags = sorted(everything)
-    samples = [graph.object(tag) for tag in tags[:: len(tags) // 25]]
+    samples = [graph.object(tag) for tag in tags[:: len(tags) // rounds(10, 50)]]
     samples += [one(vm, name) for name in ("Order", "Safe", "Customer", "Link", "Local")]
     for item in samples:
         tag = graph.env.get_tag(item)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -246,11 +247,11 @@ def test_a_time_limit_ends_the_pass(vm: jvmti.VM) -> None:
 
 
 def test_a_program_that_makes_objects_is_scanned_all_the_same(
-    changing: programs.JavaProgram,
+    changing: programs.JavaProgram, rounds: Callable[[int, int], int]
 ) -> None:
-    assert changing.ask("busy") == "busy"
+    assert changing.ask("busy 1000") == "busy"
     with jvmti.attach(changing.pid) as vm:
-        for _ in range(3):
+        for _ in range(rounds(2, 5)):
             scan = vm.heap.scan(strings=True, fields=True, arrays=True)
             assert scan.missed == 0
             assert scan.by_class()["Holdings$Order"][0] == 1000

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import HeapCallbacks
 from jvmti.interface.constants import HeapFilter, HeapVisitControl
 from jvmti.interface.errors import CallTimeout
+from prepared import attaching
 from robustness import steady
 
 if TYPE_CHECKING:
@@ -132,14 +131,9 @@ vm.env.iterate_through_heap(HeapFilter(0), None, HeapCallbacks(heap_iteration_ca
 def test_a_controller_that_is_killed_in_a_callback_lets_the_vm_go_on(
     target: steady.Steady,
 ) -> None:
-    controller = subprocess.Popen(
-        [sys.executable, "-c", KILLED, str(target.pid)], stdout=subprocess.PIPE, text=True
-    )
-    assert controller.stdout is not None
-    assert controller.stdout.readline() == "walking\n"
-    controller.kill()
-    controller.wait()
-    controller.stdout.close()
+    with attaching("-c", KILLED, target.pid) as controller:
+        assert controller.stdout.readline() == "walking\n"
+        controller.kill()
     with jvmti.attach(target.pid) as vm:
         assert len(vm.env.get_all_threads()) > 5
         assert steady.wait_until(lambda: vm.stats.agent.sessions == 1)

@@ -12,7 +12,6 @@ import json
 import random
 import signal
 import statistics
-import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ sys.path.insert(0, str(TESTS))
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 import programs  # noqa: E402
+from prepared import attaching  # noqa: E402
 from robustness import steady  # noqa: E402
 
 FULL = 0.5
@@ -52,13 +52,10 @@ def kill_one(
 ) -> tuple[bool, float]:
     """Start a controller, end it at a random moment; whether it was busy, and when it ended."""
     script = str(Path(__file__).with_name(f"{controller_name}_controller.py"))
-    controller = subprocess.Popen(
-        [sys.executable, script, str(target.pid), str(seed), how], stdout=subprocess.PIPE
-    )
-    assert controller.stdout is not None
+    controller = attaching(script, target.pid, seed, how)
     busy = False
     if rng.random() < 0.8:
-        busy = controller.stdout.readline() == b"busy\n"
+        busy = controller.stdout.readline() == "busy\n"
         assert busy, "the controller ended by itself"
         time.sleep(rng.random() * 0.1)
     else:
@@ -69,6 +66,7 @@ def kill_one(
         controller.kill()
     controller.wait(timeout=60)
     ended = time.monotonic()
+    controller.stdin.close()
     controller.stdout.close()
     return busy, ended
 

@@ -18,6 +18,7 @@ import jvmti
 import programs
 from interrupts import interrupted_after, lost_ones
 from jvmti.interface.errors import CallTimeout, SessionClosed, TargetLost
+from prepared import attaching
 from robustness import steady
 
 if TYPE_CHECKING:
@@ -328,9 +329,7 @@ def test_a_call_that_goes_on_keeps_no_solo_capability_of_a_controller_that_is_go
     java_program: programs.JavaPrograms,
 ) -> None:
     target = steady.launch(java_program)
-    command = [sys.executable, "-c", CALLING, str(target.pid)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as gone:
-        assert gone.stdout is not None
+    with attaching("-c", CALLING, target.pid) as gone:
         assert gone.stdout.readline() == "called\n"
         time.sleep(0.5)
         gone.kill()

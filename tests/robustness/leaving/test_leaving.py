@@ -17,6 +17,8 @@ from robustness import steady
 from robustness.leaving import cycles, kills
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import programs
 
 pytestmark = [pytest.mark.stress, pytest.mark.timeout(300)]
@@ -30,9 +32,9 @@ def comes_back_at_once(outcome: kills.Outcome) -> None:
 
 @pytest.mark.slow
 def test_a_killed_controller_leaves_nothing_suspended_held_or_open(
-    java_program: programs.JavaPrograms,
+    java_program: programs.JavaPrograms, rounds: Callable[[int, int], int]
 ) -> None:
-    outcome = kills.kill(steady.launch(java_program), 6, seed=3)
+    outcome = kills.kill(steady.launch(java_program), rounds(5, 10), seed=3)
     assert outcome.busy >= 1
     comes_back_at_once(outcome)
 
@@ -41,11 +43,12 @@ def test_a_killed_controller_leaves_nothing_suspended_held_or_open(
 @pytest.mark.oldest_and_newest
 @pytest.mark.parametrize("how", kills.HOW)
 def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
-    java_program: programs.JavaPrograms, how: str
+    java_program: programs.JavaPrograms, how: str, rounds: Callable[[int, int], int]
 ) -> None:
     if java_program.jvm.name == "zero":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
-    outcome = kills.kill(steady.launch(java_program), 3, seed=5, controller="storming", how=how)
+    target = steady.launch(java_program)
+    outcome = kills.kill(target, rounds(2, 6), seed=5, controller="storming", how=how)
     assert outcome.busy >= 1
     comes_back_at_once(outcome)
 

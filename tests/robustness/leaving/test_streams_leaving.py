@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 import time
 from contextlib import nullcontext
@@ -16,6 +13,7 @@ import jvmti
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import MustPossessCapability
 from jvmti.target.agent_library import own_library
+from prepared import attaching
 
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
@@ -52,16 +50,10 @@ def test_a_killed_controller_lets_the_program_go_on(
     before = rate(program)
     program.ask("storm")
     for _ in range(2):
-        controller = subprocess.Popen(
-            [sys.executable, "-c", CONTROLLER, str(program.pid), policy, str(stack)],
-            stdout=subprocess.PIPE,
-        )
-        assert controller.stdout is not None
-        assert controller.stdout.readline() == b"streaming\n"
-        time.sleep(0.2)
-        controller.send_signal(signal.SIGKILL)
-        controller.wait()
-        controller.stdout.close()
+        with attaching("-c", CONTROLLER, program.pid, policy, stack) as controller:
+            assert controller.stdout.readline() == "streaming\n"
+            time.sleep(0.1)
+            controller.kill()
     program.ask("rate")  # comes back, even where threads were waiting
     for _ in range(10):
         if rate(program) >= before / 4:  # the storm has a processor of its own

@@ -48,7 +48,7 @@ def test_a_fault_in_a_walk_is_caught_and_counted(
     with jvmti.attach(program.pid, timeout=30) as vm:
         for _ in range(2):
             with vm.profile("cpu", interval=0.0005) as profile:
-                known = known_shares(program, 2)
+                known = known_shares(program, 1)
             main = of_thread(profile, "main")
             if profile.limits[0].engine == "deltas":
                 pytest.skip(profile.limits[0].reason)

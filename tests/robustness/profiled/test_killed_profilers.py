@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import textwrap
 import time
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from prepared import attaching
 from robustness import steady
 
 if TYPE_CHECKING:
@@ -46,13 +44,10 @@ def is_idle(pid: int) -> bool:
 
 
 def kill_one(pid: int, kinds: str, after: float) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", CONTROLLER, str(pid), kinds], stdout=subprocess.PIPE, text=True
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching("-c", CONTROLLER, pid, kinds) as controller:
         assert controller.stdout.readline() == "profiling\n"
         time.sleep(after)
-        controller.send_signal(signal.SIGKILL)
+        controller.kill()
 
 
 def work(program: JavaProgram) -> None:

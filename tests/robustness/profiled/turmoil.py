@@ -65,12 +65,14 @@ class Outcome:
 
 def modes_of(jvm: jvms.Jvm) -> list[str]:
     """The modes that a JVM has."""
-    names = [name for name in MODES if jvm.feature >= SINCE.get(name, 0)]
-    return [
-        name
-        for name in names
-        if jvm.run(*MODES[name], "-version", check=False, timeout=60).returncode == 0
-    ]
+    return [mode for mode in MODES if has_mode(jvm, mode)]
+
+
+def has_mode(jvm: jvms.Jvm, mode: str) -> bool:
+    """Whether a JVM starts in a mode."""
+    if jvm.feature < SINCE.get(mode, 0):
+        return False
+    return jvm.run(*MODES[mode], "-version", check=False, timeout=60).returncode == 0
 
 
 def _faults(notes: Sequence[str]) -> int:

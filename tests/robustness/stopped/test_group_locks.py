@@ -8,8 +8,6 @@ that its controller has gone.
 from __future__ import annotations
 
 import contextlib
-import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +17,7 @@ import pytest
 import jvmti
 import jvmti.errors
 from jvmti.target.agent_library import library_for_executable
+from prepared import attaching
 from robustness import steady
 
 if TYPE_CHECKING:
@@ -76,12 +75,7 @@ def test_a_thread_suspended_with_the_lock_of_its_group_goes_on_when_its_controll
     options = [f"-agentpath:{library}=reserve", "-XX:+StartAttachListener"]
     program = java_program("GroupLock", jvm_args=options)
     program.expect("ready")
-    with subprocess.Popen(
-        [sys.executable, str(Path(__file__).with_name("group_suspender.py")), str(program.pid)],
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching(Path(__file__).with_name("group_suspender.py"), program.pid) as controller:
         assert controller.stdout.readline() == "placed\n"
         program.send("go")
         program.expect("started")

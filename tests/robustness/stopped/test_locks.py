@@ -20,7 +20,7 @@ from robustness import steady
 from robustness.controllers import Controller
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import programs
     from jvms import Jvm
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 CHECKED = ROOT / "build" / "checked" / "agent" / "libjvmti.so"
-SECONDS = 1.5
+SECONDS = 0.6
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -50,26 +50,32 @@ def is_whole(target: steady.Steady) -> bool:
 
 @pytest.mark.parametrize("what", ["faithful", "model", "walking"])
 def test_threads_that_suspend_each_other_all_come_to_their_end(
-    java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
+    java_program: programs.JavaPrograms,
+    what: str,
+    controllers: list[Controller],
+    rounds: Callable[[int, int], int],
 ) -> None:
     if java_program.jvm.name == "zero" and what != "walking":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
     target = steady.launch(java_program)
     script = HERE / "suspending_controller.py"
-    controllers.append(Controller(script, target.pid, what, SECONDS))
+    controllers.append(Controller(script, target.pid, what, SECONDS * rounds(1, 10)))
     assert int(controllers[-1].says("done").split()[1]) > 0
     assert is_whole(target)
 
 
 @pytest.mark.parametrize("what", ["faithful", "model", "walking"])
 def test_a_controller_that_is_killed_among_suspensions_leaves_nothing_suspended(
-    java_program: programs.JavaPrograms, what: str, controllers: list[Controller]
+    java_program: programs.JavaPrograms,
+    what: str,
+    controllers: list[Controller],
+    rounds: Callable[[int, int], int],
 ) -> None:
     if java_program.jvm.name == "zero" and what != "walking":
         pytest.skip("the interpreter-only VM cannot have breakpoints")
     target = steady.launch(java_program)
     script = HERE / "suspending_controller.py"
-    for _ in range(3):
+    for _ in range(rounds(2, 6)):
         controllers.append(Controller(script, target.pid, what, 60))
         controllers[-1].says("busy")
         controllers[-1].kill()
@@ -160,7 +166,7 @@ def test_no_lock_is_held_in_a_call_into_the_vm(
         controllers[-1].kill()
     else:
         script = HERE / "suspending_controller.py"
-        controllers.append(Controller(script, target.pid, what, 1.0))
+        controllers.append(Controller(script, target.pid, what, SECONDS))
         controllers[-1].says("done")
     assert is_whole(target)
     assert "lock check" not in target.program.stderr
