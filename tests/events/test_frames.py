@@ -252,6 +252,7 @@ def test_methods_of_every_type_are_made_to_return_early_from_a_handler(
         assert program.ask(f"returned {name}").endswith(" 1")
 
 
+@pytest.mark.since(21)
 @pytest.mark.parametrize("kind", ["virtual"], indirect=True)
 def test_a_virtual_thread_is_made_to_return_early(
     program: programs.JavaProgram, vm: jvmti.VM, code: Code, kind: str

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from jvmti.classfile.constant_pool import constants
 from jvmti.interface.errors import Error
 from jvmti.sources.source import SourceNotFound
 
@@ -20,6 +22,13 @@ if TYPE_CHECKING:
 
 _IMPORT = re.compile(r"^\s*import\s+(static\s+)?([\w.]+?)(\.\*)?\s*;", re.M)
 _METHODS = ("Methodref", "InterfaceMethodref")
+
+
+@lru_cache(maxsize=8)
+def _referred(pool: bytes, count: int) -> list[tuple[str, Any]]:
+    """The types and members in a constant pool; the next evaluation is in the same class."""
+    wanted = ("Class", "Fieldref", *_METHODS)
+    return [(one.kind, one.value) for one in constants(pool, count).values() if one.kind in wanted]
 
 
 class Imports:
@@ -56,9 +65,8 @@ class Imports:
         """The types and members that the code of the class refers to."""
         if self._constants is None:
             try:
-                pool = self._types.home.constant_pool
-                wanted = ("Class", "Fieldref", *_METHODS)
-                found = [(one.kind, one.value) for one in pool.values() if one.kind in wanted]
+                raw = self._vm.lookup_env.get_constant_pool(self._types.home)
+                found = _referred(bytes(raw.constant_pool_bytes), raw.constant_pool_count)
             except Error:
                 found = []  # a class without, such as a hidden one of some releases
             self._constants = found

@@ -28,6 +28,7 @@ from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
     from jvmti.debug.late.stop_probes import ProbedFrame
+    from jvmti.debug.variables import Variable
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Method
     from jvmti.model.objects.java_object import Object
@@ -62,7 +63,10 @@ class Frame:
         depth: 0 for the most recent frame of the stack.
     """
 
-    __slots__ = ("_stack", "depth", "line", "location", "method")
+    __slots__ = ("_scope", "_stack", "depth", "line", "location", "method")
+
+    _scope: tuple[Method, list[Variable], dict[str, list[tuple[int, int]]], bool] | None
+    """A version of its method, with what `Locals` has found of its variables there."""
 
     def __init__(
         self,
@@ -76,6 +80,7 @@ class Frame:
         self.location = location
         self.line = line
         self.depth = depth
+        self._scope = None
         # The thread; how many frames it had, None where only a part was seen; and how many of these
         # are above the topmost that is shown.
         self._stack = stack

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
@@ -85,30 +85,38 @@ class Locals(Mapping[Any, Any]):
         if frame.is_native:
             return []
         env = self._env()
-        found = []
-        entries: list[tuple[int, int, Variable]]
         if env is None:
             from jvmti.model.threads.stack_roots import variables_of  # imported at its first use
 
-            entries = [
+            return self._in_scope(
                 (one.start, one.length, Variable(one.name, one.descriptor, one.slot))
                 for one in variables_of(frame.method)
-            ]
-        else:
-            self._settle(env)
+            )
+        self._settle(env)
+        # A frame stays in one version of its method, whose table may be long.
+        if frame._scope is None or frame._scope[0] is not frame.method:
             try:
-                entries = [
-                    (one.start_location, one.length, Variable(one.name, one.signature, one.slot))
-                    for one in env.get_local_variable_table(frame.method)
-                ]
+                table = env.get_local_variable_table(frame.method)
             except (AbsentInformation, NativeMethod):
-                entries = []
+                table = []
+            variables = self._in_scope(
+                (one.start_location, one.length, Variable(one.name, one.signature, one.slot))
+                for one in table
+            )
+            frame._scope = frame.method, variables, self._elsewhere, self._named
+        _, variables, self._elsewhere, self._named = frame._scope
+        return list(variables)
+
+    def _in_scope(self, entries: Iterable[tuple[int, int, Variable]]) -> list[Variable]:
+        """The variables of a table that have a value at the frame's location."""
+        frame = self._frame
+        found = []
         for start, length, variable in entries:
             assert variable.name is not None
             self._elsewhere.setdefault(variable.name, []).append((start, start + length))
             if start <= frame.location < start + length:
                 found.append(variable)
-        if not entries:
+        if not self._elsewhere:
             self._named = False  # javac -g:none leaves out an empty table, others do not
             return parameters(frame.method)
         return sorted(found, key=lambda one: one.slot)
