@@ -7,7 +7,8 @@ import java.util.Arrays;
  * Works at a steady rate and tells it, while others do to it what they like.
  *
  * <p>The thread {@code counter} counts, a second one writes down the count every 10 ms. It leaves most
- * of a processor to others, unless the argument {@code spin} has it take a whole one. What may be
+ * of a processor to others, unless the argument {@code spin} has it take a whole one. With {@code calm}
+ * the prey threads rest ten times as long between their rounds. What may be
  * written, called, stopped or suspended from outside is {@link Prey} and the threads {@code prey-0}
  * to {@code prey-3}, which start again when something ends them. One command a line on standard
  * input, one line of answer:
@@ -29,6 +30,7 @@ public class Steady {
     static final long[] counts = new long[KEPT];
     static volatile int written;
     static boolean spins;
+    static int between;
 
     static final Prey prey = new Prey();
     static final Spare spare = new Spare();
@@ -36,7 +38,8 @@ public class Steady {
     static final Object[] locks = {new Object(), new Object(), new Object()};
 
     public static void main(String[] arguments) throws Exception {
-        spins = arguments.length > 0 && arguments[0].equals("spin");
+        spins = Arrays.asList(arguments).contains("spin");
+        between = Arrays.asList(arguments).contains("calm") ? 10 : 1;
         for (int i = 0; i < threads.length; i++) {
             start(i);
         }
@@ -279,7 +282,7 @@ public class Steady {
                 sum += deeper(i, 3) + anArray[0] + (int) aLong + (int) aDouble;
             }
             ((Preyed) Thread.currentThread()).rounds++;
-            Thread.sleep(1);
+            Thread.sleep(between);
             return sum;
         }
 

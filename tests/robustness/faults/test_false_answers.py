@@ -54,7 +54,7 @@ class Target:
         self.liar = false_answers.Liar(directory / "page")
         library = false_answers.build(directory, headers)
         argument = f"-agentpath:{library}={directory / 'page'}"
-        self.program = steady.launch(java_program, jvm_args=[argument])
+        self.program = steady.launch(java_program, calm=True, jvm_args=[argument])
         self.fuzzer = random_calls.Fuzzer(7)
         spare = compiler.classes("Steady") / "Steady$Spare.class"
         self.fuzzer.template = spare.read_bytes()
