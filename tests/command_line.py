@@ -18,8 +18,14 @@ from typing import Any
 from unittest.mock import patch
 
 from jvmti.commands import main
+from prepared import modules_of
 
 COMMAND = [sys.executable, "-m", "jvmti"]
+
+
+def imports() -> tuple[str, ...]:
+    """The modules that some command needs, for `prepared`."""
+    return (*modules_of("jvmti.commands"), "jvmti.target.attach", "jvmti.shell.scripts")
 
 
 def run(

@@ -22,13 +22,14 @@ import io
 import re
 import shlex
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_line
 import compiler
 import jvms
+import prepared
 
 if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
@@ -158,14 +159,6 @@ class Reader:
         if "--" in words:
             after = words.index("--") + 1
             words[after:] = [jvm.java, *jvm.args, "-cp", str(self.directory), *words[after + 1 :]]
-        done = subprocess.run(
-            [sys.executable, "-m", "jvmti", *words[1:]],
-            cwd=self.directory,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = prepared.run(["-m", *words], command_line.imports(), cwd=self.directory)
         assert done.returncode == 0, f"{line}: {done.returncode}\n{done.stderr}{done.stdout}"
         return done.stdout

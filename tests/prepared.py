@@ -14,16 +14,24 @@ import functools
 import gc
 import json
 import os
+import pkgutil
 import platform
 import runpy
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
+OWN_GROUP: dict[str, Any] = (
+    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
+)
+"""How to start what is ended with all its children.  Not by a session of its own: the kernel gives
+each session as much of the processors as all others together have in theirs (sched_autogroup), and
+what runs beside the tests, a compiler or mypy, starves."""
 _CLONE_PARENT = 0x8000
 _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine())
 """The system call; where it is not known, processes start as usual."""
@@ -32,33 +40,76 @@ _READ_AT_IMPORT = "JVMTI_TRACE"
 """A variable that the package reads when it is imported."""
 
 
-class Prepared(subprocess.Popen[bytes]):
+class Prepared(subprocess.Popen[Any]):
     """A Python with these arguments, as `-m MODULE …` or `SCRIPT …`, whose imports are there.
 
     Args:
         words: what follows the name of the interpreter.
         imports: the modules that it will need, with all that they import.
+        own_group: whether it has a process group of its own.
         more: as for `subprocess.Popen`: the three streams, `text`, `cwd` and `env`.
     """
 
-    def __init__(self, words: Sequence[str], imports: Sequence[str], **more: Any) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        imports: Sequence[str],
+        *,
+        own_group: bool = False,
+        **more: Any,
+    ) -> None:
         self._imports = list(imports)
+        self._own_group = own_group
+        if own_group and not _serves(more.get("env")):
+            more |= OWN_GROUP
         super().__init__([sys.executable, *words], **more)
 
     def _execute_child(self, args: Any, *others: Any) -> None:
         cwd, env, files = others[4], others[5], others[9:15]
         environment = dict(os.environ if env is None else env)
-        if _CLONE is None or _READ_AT_IMPORT in environment:
+        if not _serves(environment):
             super()._execute_child(args, *others)  # type: ignore[misc]
             return
         given = [files[end] for end in _THEIRS]
         theirs = [ours if file < 0 else file for ours, file in enumerate(given)]
-        request = [self._imports, args[1:], environment, os.fspath(cwd or os.getcwd())]
+        directory = os.fspath(cwd or os.getcwd())
+        request = [self._imports, args[1:], environment, directory, self._own_group]
         try:
             self.pid = _server().start(request, theirs)
         finally:
             self._close_pipe_fds(*files)  # type: ignore[attr-defined]
         self._child_created = True
+
+
+def _serves(env: Mapping[str, str] | None) -> bool:
+    return _CLONE is not None and _READ_AT_IMPORT not in (os.environ if env is None else env)
+
+
+def run(
+    words: Sequence[str],
+    imports: Sequence[str],
+    *,
+    input: str | None = None,
+    timeout: float = 60,
+    **more: Any,
+) -> subprocess.CompletedProcess[str]:
+    """Run one to its end, with this text to read, or nothing; what it wrote is text."""
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    source = subprocess.DEVNULL if input is None else subprocess.PIPE
+    with Prepared(words, imports, stdin=source, **piped, **more) as started:
+        try:
+            out, errors = started.communicate(input, timeout)
+        except BaseException:
+            started.kill()
+            raise
+    return subprocess.CompletedProcess(started.args, started.returncode, out, errors)
+
+
+@functools.cache
+def modules_of(package: str) -> tuple[str, ...]:
+    """The names of all modules of a package, to be imported."""
+    found = import_module(package)
+    return tuple(one.name for one in pkgutil.walk_packages(found.__path__, f"{package}."))
 
 
 _ATTACH = ("jvmti.target.attach", "jvmti.model.vm", "jvmti.env.structures", "jvmti.jni.interface")
@@ -87,6 +138,7 @@ class _Server:
     """The process that forks; it ends with this one, whose end of the connection closes."""
 
     def __init__(self) -> None:
+        self._one_at_a_time = threading.Lock()
         self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _LONGEST)
         with theirs:
@@ -100,8 +152,9 @@ class _Server:
 
     def start(self, request: list[Any], files: list[int]) -> int:
         """Fork; return the number of the new process."""
-        socket.send_fds(self._connection, [json.dumps(request).encode()], files)
-        answer = self._connection.recv(100)
+        with self._one_at_a_time:
+            socket.send_fds(self._connection, [json.dumps(request).encode()], files)
+            answer = self._connection.recv(100)
         assert answer, f"the server of prepared Pythons has ended: {self._process.poll()}"
         return int(answer)
 
@@ -144,7 +197,7 @@ def _next_start(connection: socket.socket) -> list[str]:
         data, files, _, _ = socket.recv_fds(connection, _LONGEST, len(_THEIRS))
         if not data:
             sys.exit()
-        imports, words, environment, directory = json.loads(data)
+        imports, words, environment, directory, own_group = json.loads(data)
         for name in imports:
             import_module(name)
         gc.collect()
@@ -160,6 +213,8 @@ def _next_start(connection: socket.socket) -> list[str]:
         for file in files:
             if file > 2:
                 os.close(file)
+        if own_group:
+            os.setpgid(0, 0)
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(directory)

@@ -17,12 +17,13 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import agent_builds
 import compiler
+from prepared import OWN_GROUP as OWN_GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,14 +39,6 @@ CRASHES = {
     signal.SIGSYS,
     signal.SIGTRAP,
 }
-
-
-OWN_GROUP: dict[str, Any] = (
-    {"process_group": 0} if sys.version_info >= (3, 11) else {"start_new_session": True}
-)
-"""How to start what is ended with all its children.  Not by a session of its own: the kernel gives
-each session as much of the processors as all others together have in theirs (sched_autogroup), and
-what runs beside the tests, a compiler or mypy, starves."""
 
 
 def _remove_socket(pid: int) -> None:

@@ -10,7 +10,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import command_line
 import compiler
+from prepared import Prepared
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -67,13 +69,15 @@ class Runner:
     ) -> subprocess.Popen[str]:
         """Start a command; its output is piped."""
         piped: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        started = subprocess.Popen(
-            list(words),
-            text=True,
-            cwd=self.directory,
-            env={**os.environ, **(env or {})},
-            **{**piped, **further},
-        )
+        arguments: dict[str, Any] = {"text": True, "cwd": self.directory}
+        arguments |= {"env": {**os.environ, **(env or {})}}
+        arguments |= {**piped, **further}
+        if list(words[:3]) == self.jvmti() and not further.keys() - piped.keys():
+            started: subprocess.Popen[str] = Prepared(
+                words[1:], command_line.imports(), **arguments
+            )
+        else:
+            started = subprocess.Popen(list(words), **arguments)
         self._started.append(started)
         return started
 

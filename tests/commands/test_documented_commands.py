@@ -19,13 +19,15 @@ import time
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import command_line
 import compiler
 import jvms
 import jvmti
+import prepared
 import programs
 from command_line import here
 from pages.test_documentation import STEP_BY_STEP
@@ -68,8 +70,10 @@ FOR_EVER = re.compile(
     r"jvmti (?:events|trace|logpoint|change) (?!.*--(?:duration|count|times))"
 )
 """Lines that go on until Ctrl-C."""
-ON_ITS_OWN = re.compile(r"jvmti (?:attach|debug|run|shell)\b|[][$`|&;<>(){}*?~]")
-"""Lines that need a shell, or a process of their own: what is in single quotes is not looked at."""
+FOR_A_SHELL = re.compile(r"[][$`|&;<>(){}*?~]")
+"""Lines that need a shell: what is in single quotes or a comment is not looked at."""
+ON_ITS_OWN = re.compile(r"jvmti (?:attach|debug|run|shell)\b")
+"""Lines that need a process of their own, as those do that go on until Ctrl-C."""
 LOOK = 2
 """Seconds until Ctrl-C comes, and that a line goes on which names more."""
 
@@ -119,7 +123,7 @@ def script(path: Path, text: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def prepared(
+def there(
     server: programs.JavaProgram, jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
     """A directory in which everything is that the lines name."""
@@ -193,7 +197,7 @@ def completed(line: str, pid: int) -> str:
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: f"{line.page}: {line.text}"[:100])
 def test_a_command_line_does_what_it_says(
-    line: Line, prepared: Path, server: programs.JavaProgram, monkeypatch: pytest.MonkeyPatch
+    line: Line, there: Path, server: programs.JavaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = as_executed(completed(line.text, server.pid), server.pid)
     for made in (
@@ -206,15 +210,16 @@ def test_a_command_line_does_what_it_says(
         "again.html",
         "again.hprof",
     ):
-        (prepared / made).unlink(missing_ok=True)
+        (there / made).unlink(missing_ok=True)
     for made in ("tables", "agents"):
-        shutil.rmtree(prepared / made, ignore_errors=True)
+        shutil.rmtree(there / made, ignore_errors=True)
     if line.text.startswith("jvmti heap dump"):
         for made in ("spark.hprof", "till.hprof"):
-            (prepared / made).unlink(missing_ok=True)
-    is_command = text.startswith("jvmti ") and not FOR_EVER.search(text)
-    if is_command and not ON_ITS_OWN.search(re.sub(r"'[^']*'", "", text)):
-        monkeypatch.chdir(prepared)
+            (there / made).unlink(missing_ok=True)
+    bare = re.sub(r"'[^']*'| #.*", "", text)
+    is_command = bare.startswith("jvmti ") and not FOR_A_SHELL.search(bare)
+    if is_command and not FOR_EVER.search(text) and not ON_ITS_OWN.search(text):
+        monkeypatch.chdir(there)
         run = here(*shlex.split(text, comments=True)[1:])
         assert run.returncode == 0, f"{text}: status {run.returncode}\n{run.stderr}{run.stdout}"
         assert "Traceback" not in run.stderr, run.stderr
@@ -223,22 +228,21 @@ def test_a_command_line_does_what_it_says(
     environment = {
         name: value for name, value in os.environ.items() if name not in programs.VARIABLES
     }
-    environment |= {"PATH": f"{prepared / 'bin'}:{environment['PATH']}", "HOME": str(prepared)}
+    environment |= {"PATH": f"{there / 'bin'}:{environment['PATH']}", "HOME": str(there)}
     shell = next((one for one in ("bash", "zsh") if f"completion {one}" in text), "sh")
     if shutil.which(shell) is None:
         pytest.skip(f"{shell} is not installed")
     if shell == "zsh":
         text = f"autoload -U compinit && compinit -D && {text}"
-    started = subprocess.Popen(
-        [shell, "-c", text],
-        cwd=prepared,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        **programs.OWN_GROUP,
-    )
+    further: dict[str, Any] = {"cwd": there, "env": environment, "text": True}
+    further |= {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    if is_command:
+        words = ["-m", *shlex.split(text, comments=True)]
+        started: subprocess.Popen[str] = prepared.Prepared(
+            words, command_line.imports(), own_group=True, **further
+        )
+    else:
+        started = subprocess.Popen([shell, "-c", text], **programs.OWN_GROUP, **further)
     ended = False
     try:
         out, err = started.communicate(timeout=LOOK if FOR_EVER.search(text) else 120)

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import command_line
 import jvmti
+import prepared
 from jvmti.shell.completion import Completer
 from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import NotEvaluated, evaluate, last_primary, open_string
@@ -51,18 +53,8 @@ def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:
     assert witness.running()
 
 
-def run(
-    *words: str | int, stdin: str | None = None, command: list[str] = SHELL
-) -> subprocess.CompletedProcess[str]:
-    given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-    return subprocess.run(
-        [*command, *map(str, words)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        **given,
-    )
+def run(*words: str | int, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return prepared.run([*SHELL[1:], *map(str, words)], command_line.imports(), input=stdin)
 
 
 # at a prompt -------------------------------------------------------------------------------
