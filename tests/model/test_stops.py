@@ -6,7 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
 from jvmti.operations.agent import AgentOperations
 from model import stopping
 from model.stopping import LINE, SOON, method
+from prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -1414,8 +1414,9 @@ def test_however_the_controller_goes_threads_go_on_at_full_speed(
     jvm: Jvm, java_program: JavaPrograms, how: str
 ) -> None:
     program = stopping.start(java_program, jvm)
-    with subprocess.Popen(
-        [sys.executable, "-c", DIES, str(program.pid), str(LINE["sum"]), how],
+    with Prepared(
+        ["-c", DIES, str(program.pid), str(LINE["sum"]), how],
+        ["jvmti.target.attach", "jvmti.debug.breakpoints"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as controller:

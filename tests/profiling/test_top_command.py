@@ -6,16 +6,16 @@ import json
 import os
 import pty
 import select
-import subprocess
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from command_line import COMMAND, done, here
+from command_line import done, here
 from jvmti.commands.top.views import head
 from jvmti.commands.top.watching import Picture
+from prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +65,9 @@ class Terminal:
 
     def __init__(self, *words: object) -> None:
         self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(
-            [*COMMAND, "top", *map(str, words)],
+        self.process = Prepared(
+            ["-m", "jvmti", "top", *map(str, words)],
+            ["jvmti.commands.top", "jvmti.target.attach"],
             stdin=slave,
             stdout=slave,
             stderr=slave,
