@@ -31,7 +31,13 @@ IN_TURN = ("robustness", "test_java_programs.py")
 them, which differs in what it offers and survives."""
 
 
-ON_TWO = ("emulation", "events/streams", "heap/live", "instrumentation", "model", "target")
+ON_TWO = (
+    "emulation",
+    "events/streams",
+    "heap/live/test_collectors.py",
+    "instrumentation",
+    "target/test_hotspot.py",
+)
 """The tests of what rests on the VM everywhere, though in the same way for all who use it."""
 
 

@@ -425,9 +425,8 @@ def test_boxes_have_values_and_strings_are_text(
     assert repr(made).endswith("x'…>")
 
 
-def test_records_are_shown_by_their_components(java_program: JavaPrograms, jvm: Any) -> None:
-    if jvm.feature < 21:
-        pytest.skip("the programs with records are of release 21")
+@pytest.mark.since(21)
+def test_records_are_shown_by_their_components(java_program: JavaPrograms) -> None:
     program = java_program("Point")
     program.expect("ready")
     with jvmti.attach(program.pid, timeout=30) as vm:

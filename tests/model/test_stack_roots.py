@@ -92,10 +92,9 @@ def test_objects_are_read_by_name_and_slot(vm: jvmti.VM, parked: JavaProgram, na
     check_desk(vm, parked, name)
 
 
+@pytest.mark.since(21)
 @pytest.mark.parametrize("name", ["unmounted", "mounted"])
 def test_virtual_threads_have_objects_too(vm: jvmti.VM, parked: JavaProgram, name: str) -> None:
-    if vm.version.major < 21:
-        pytest.skip("virtual threads came with Java 21")
     check_desk(vm, parked, name)
 
 

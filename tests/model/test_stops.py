@@ -942,6 +942,7 @@ def with_virtual_threads(vm: jvmti.VM) -> Iterator[None]:
     vm._bootstrap_classes.pop("java/lang/VirtualThread", None)
 
 
+@pytest.mark.since(21)
 @pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
@@ -959,6 +960,7 @@ def test_a_virtual_thread_at_a_stop_leaves_its_frame_as_others_do(
     assert program.ask("join v") == "77"
 
 
+@pytest.mark.since(21)
 @pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
@@ -977,6 +979,7 @@ def test_a_virtual_thread_that_is_suspended_on_its_carrier_leaves_its_frame(
     assert program.ask("join v") == "78"
 
 
+@pytest.mark.since(21)
 @pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     vm: jvmti.VM, program: JavaProgram, with_virtual_threads: None
@@ -993,6 +996,7 @@ def test_a_virtual_thread_without_a_carrier_cannot_leave_its_frame(
     assert program.ask("join v") == "2"
 
 
+@pytest.mark.since(21)
 @pytest.mark.natively("no frame is popped")
 def test_a_virtual_thread_that_waits_in_synchronized_is_pinned_up_to_java_23(
     vm: jvmti.VM, program: JavaProgram, jvm: Jvm, with_virtual_threads: None
@@ -1051,9 +1055,8 @@ def test_steps_by_instruction_are_the_bytecodes(vm: jvmti.VM, program: JavaProgr
     program.ask("join t")
 
 
+@pytest.mark.since(21)
 def test_a_virtual_thread_stops_and_steps_as_others_do(vm: jvmti.VM, program: JavaProgram) -> None:
-    if vm.version.major < 21:
-        pytest.skip("this release has no virtual threads")
     with method(vm, "add").breakpoint(line=LINE["twice"], when="n == 1") as stops:
         program.ask("virtual v add 3")
         stop = taken(stops)

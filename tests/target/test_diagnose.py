@@ -128,11 +128,8 @@ def test_a_planted_socket(java_program: JavaPrograms) -> None:
     assert found["answers"].ok is False
 
 
-def test_another_agent_that_may_hold_what_only_one_can(
-    java_program: JavaPrograms, jvm: Jvm
-) -> None:
-    if not list(jvm.home.glob("lib/libjdwp.so")):
-        pytest.skip("this JVM has no debugger's agent")
+@pytest.mark.since(17)  # the oldest comes without a debugger's agent
+def test_another_agent_that_may_hold_what_only_one_can(java_program: JavaPrograms) -> None:
     program = java_program(
         "Idle", jvm_args=["-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=0"]
     )
