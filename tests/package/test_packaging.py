@@ -6,6 +6,7 @@ library and exports no more names than the VM looks up.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import platform
 import re
@@ -67,21 +68,25 @@ def library(request: pytest.FixtureRequest) -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built from these sources where there is no JDK."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("JAVA", "JDK"))}
-    # The build directory stays, so that only the first run compiles.
-    settings = [f"--config-settings=build-dir={jvms.ROOT / 'build' / 'wheel'}"]
-    settings += ["--config-settings=cmake.build-type=None"]  # nobody runs it
-    settings += ["--config-settings=cmake.define.JVMTI_PRECOMPILE=ON"]
+    # The directory of `make install`: the same options, so what that has compiled is there.
+    build = jvms.ROOT / "build"
+    settings = [f"--config-settings=build-dir={build / 'dev'}"]
+    if (note := jvms.ROOT / "src" / "jvmti" / "_native" / "python").exists():
+        settings += [f"--config-settings=cmake.define.Python_EXECUTABLE={note.read_text().strip()}"]
     target = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-build-isolation", *settings, "--wheel-dir", str(target)]
-    done = subprocess.run(
-        [*command, str(jvms.ROOT)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    build.mkdir(exist_ok=True)
+    with (build / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(
+            [*command, str(jvms.ROOT)],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout
     (built,) = target.glob("*.whl")
     return built
