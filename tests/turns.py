@@ -127,7 +127,9 @@ def _is_below(file: Path, places: tuple[str, ...]) -> bool:
 def in_turn(among: list[jvms.Jvm], item: pytest.Item, able: int) -> list[jvms.Jvm]:
     """The one of these JVMs, of that release or later, whose turn a test is."""
     left = [jvm for jvm in among if jvm.feature >= able]
-    return [left[turn_of(item.nodeid) % len(left)]] if left else []
+    whole = item.get_closest_marker("file_in_turn")
+    name = item.nodeid.partition("::")[0] if whole else item.nodeid
+    return [left[turn_of(name) % len(left)]] if left else []
 
 
 def _release(jvm: jvms.Jvm) -> int:

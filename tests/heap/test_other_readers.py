@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from heap.conftest import Dumped
     from jvmti.heap import Object, Snapshot
 
-pytestmark = pytest.mark.oldest_and_newest
+pytestmark = [pytest.mark.oldest_and_newest, pytest.mark.file_in_turn]
 
 #: Of a record of 8-byte identifiers: where its length and its contents begin.
 INSTANCE, OBJECT_ARRAY, ARRAY_LENGTH, INSTANCE_LENGTH, CONTENTS = 0x21, 0x22, 13, 21, 25

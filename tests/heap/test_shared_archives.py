@@ -22,6 +22,7 @@ from heap.conftest import Dumped
 from heap.test_other_readers import differing_retained
 
 # Making an archive takes a few seconds.
+pytestmark = pytest.mark.file_in_turn
 
 OBJECT_ARRAY_HEAD = 25
 """Bytes of the record of an array of objects before its elements."""

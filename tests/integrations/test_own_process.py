@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,14 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvms
+import prepared
 from programs import VARIABLES
 
 if TYPE_CHECKING:
     from jvms import Jvm
 
-pytestmark = pytest.mark.oldest_and_newest
+pytestmark = [pytest.mark.oldest_and_newest, pytest.mark.file_in_turn]
 
 PROGRAM = Path(__file__).parent / "jpype_program.py"
+IMPORTS = ["jpype", "jvmti.integrations.own", "documented", "jvms"]
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name not in VARIABLES}
 ENVIRONMENT["PYTHONPATH"] = str(PROGRAM.parents[1])
 
@@ -29,18 +30,12 @@ ENVIRONMENT["PYTHONPATH"] = str(PROGRAM.parents[1])
 def command(jvm: Jvm, ways: str, *options: str) -> list[str]:
     kind = "zero" if jvm.args else "server"
     library = f"{jvm.home}/lib/{kind}/libjvm.so"
-    return [sys.executable, str(PROGRAM), ways, library, *jvms.QUICK, *options]
+    return [str(PROGRAM), ways, library, *jvms.QUICK, *options]
 
 
 def run(jvm: Jvm, ways: str, *options: str) -> dict[str, Any]:
     """Start a JVM in a Python program, and return what that saw."""
-    done = subprocess.run(
-        command(jvm, ways, *options),
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=110,
-    )
+    done = prepared.run(command(jvm, ways, *options), IMPORTS, env=ENVIRONMENT, timeout=110)
     assert done.returncode == 0, done.stdout + done.stderr
     answers: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answers
@@ -162,9 +157,9 @@ def test_the_documented_examples_print_what_there_is(seen: dict[str, Any]) -> No
 
 
 def test_a_controller_ends_with_its_program(jvm_17: Jvm) -> None:
-    with subprocess.Popen(
-        command(jvm_17, "be_killed"), env=ENVIRONMENT, stdout=subprocess.PIPE, text=True
-    ) as program:
+    words = command(jvm_17, "be_killed")
+    piped = {"stdout": subprocess.PIPE, "text": True}
+    with prepared.Prepared(words, IMPORTS, env=ENVIRONMENT, **piped) as program:
         assert program.stdout is not None
         controller = Path(f"/proc/{int(program.stdout.readline())}")
         assert controller.exists()

@@ -5,6 +5,7 @@ import java.lang.management.ThreadMXBean;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Handles requests of which it knows what each took of a processor.
@@ -52,6 +53,7 @@ public class Serving {
   void hang(Request request) {
     while (hanging) {
       burn(1_000_000);
+      LockSupport.parkNanos(1_000_000); // two of these would take all of a machine
     }
   }
 

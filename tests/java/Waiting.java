@@ -62,11 +62,16 @@ public class Waiting {
     }
   }
 
-  static void working() {
+  /** Half of the time: who watches sees no more of a thread that works all of it. */
+  static void working() throws Exception {
     long sum = 0;
     while (true) {
-      for (int i = 0; i < 100_000; i++) sum = sum * 31 + (sum >>> 7) + i;
+      long until = System.nanoTime() + 10_000_000;
+      while (System.nanoTime() < until) {
+        for (int i = 0; i < 100_000; i++) sum = sum * 31 + (sum >>> 7) + i;
+      }
       sink += sum;
+      Thread.sleep(10);
     }
   }
 

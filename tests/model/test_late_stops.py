@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,6 +22,7 @@ from jvmti.interface.errors import (
 )
 from model import stopping
 from model.stopping import LINE, SOON
+from prepared import attaching
 from programs import JavaProgram, JavaPrograms
 
 
@@ -464,13 +463,7 @@ def test_a_controller_that_is_killed_in_a_step_leaves_nothing(
         (gate,) = vm.classes("java.lang.JvmtiProbes*Gate")
     classes = stopping.cls(vm), gate
     before = [bytes(one.class_file) for one in classes]
-    controller = subprocess.Popen(
-        [sys.executable, "-c", STEPPING, str(program.pid)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert controller.stdout is not None
+    controller = attaching("-c", STEPPING, program.pid)
     assert controller.stdout.readline() == "armed\n"
     program.ask("start t other 2")
     assert controller.stdout.readline() == "add\n"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 import jvmti
 from jvmti.interface.errors import NotAvailable, OpaqueFrame
 from jvmti.model.threads.frames import FrameGone
+from prepared import attaching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -306,14 +305,9 @@ with jvmti.attach(int(sys.argv[1]), timeout=30) as vm:
 def test_a_controller_that_is_killed_leaves_nothing(java_program: JavaPrograms) -> None:
     program = java_program("Parked", "mounted")
     program.expect("ready")
-    with subprocess.Popen(
-        [sys.executable, "-c", READS, str(program.pid)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching("-c", READS, program.pid) as controller:
         for _ in range(3):
-            assert controller.stdout.readline() == b"read\n"
+            assert controller.stdout.readline() == "read\n"
         controller.kill()
     with jvmti.attach(program.pid, timeout=30) as vm:
         while vm.stats.agent.sessions > 1:  # type: ignore[union-attr]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
-import sys
 import textwrap
 from typing import TYPE_CHECKING
 
@@ -15,6 +13,7 @@ from interrupts import interrupted_after, lost_ones
 from jvmti.model.threads.java_thread import Thread
 from jvmti.operations.agent import AgentOperations
 from jvmti.target.agent_library import library_for_executable
+from prepared import attaching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -238,15 +237,9 @@ def test_a_killed_controller_leaves_nothing_suspended(jvm: Jvm, java_program: Ja
             print(vm.threads["http-2"].is_suspended, flush=True)
             sys.stdin.read()
     """
-    with subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching("-c", textwrap.dedent(code)) as controller:
         assert controller.stdout.readline() == "True\n"
-        controller.send_signal(signal.SIGKILL)
+        controller.kill()
     awaited_to_count(program, "http-2")
 
 

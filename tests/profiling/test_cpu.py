@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -19,6 +17,7 @@ from jvmti.interface.errors import NotAvailable
 from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
 from jvmti.profile.tables import FrameKind, Kind, State
 from jvmti.profiling.live_profile import LiveProfile
+from prepared import attaching
 from profiling.shares import error, noise, of_thread, parsed
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ ENGINES = ["perf", "timer"]
 def program(shared_java_program: JavaPrograms) -> JavaProgram:
     started = shared_java_program("Profiled", jvm_args=["-Xmx128m"])
     started.expect("ready")
-    started.ask("mixed 1")
+    started.ask("mixed 0.7")
     return started
 
 
@@ -43,7 +42,7 @@ def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(program.pid, timeout=30) as attached:
         # What a JVM compiles anew for exact frames it compiles here.
         opened(attached, None).stop()
-        program.ask("mixed 1.5")
+        program.ask("mixed 1")
         yield attached
     assert program.running()
 
@@ -265,21 +264,14 @@ def test_a_killed_controller_leaves_nothing(
     vm: jvmti.VM, program: JavaProgram, engine: str
 ) -> None:
     opened(vm, engine).stop()
-    work = threading.Thread(target=program.ask, args=["mixed 3", 60])
+    work = threading.Thread(target=program.ask, args=["mixed 1.5", 60])
     work.start()
     for kill in range(5):
-        controller = subprocess.Popen(
-            [sys.executable, "-c", KILLED, str(program.pid), engine],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert controller.stdout is not None
-        assert controller.stdout.readline() == "profiling\n"
-        time.sleep(0.04 * kill)
-        assert signal_sources(program.pid) > 5
-        controller.send_signal(signal.SIGKILL)
-        controller.wait()
-        controller.stdout.close()
+        with attaching("-c", KILLED, program.pid, engine) as controller:
+            assert controller.stdout.readline() == "profiling\n"
+            time.sleep(0.04 * kill)
+            assert signal_sources(program.pid) > 5
+            controller.kill()
         until = time.monotonic() + 10
         while signal_sources(program.pid) and time.monotonic() < until:
             time.sleep(0.01)
@@ -324,7 +316,7 @@ def test_a_handler_that_comes_later_ends_no_profile(java_program: JavaPrograms) 
             while program.read_line() != "handled":
                 pass
             time.sleep(0.2)
-            program.send("mixed 1.5")
+            program.send("mixed 1")
             while not (line := program.read_line(timeout=30)).startswith("loop="):
                 pass
         used = sum(parsed(line).values())
@@ -334,7 +326,7 @@ def test_a_handler_that_comes_later_ends_no_profile(java_program: JavaPrograms) 
         with opened(vm, None, interval=0.002) as profile:
             program.send("handle STKFLT")
             time.sleep(0.3)
-            program.send("mixed 1")
+            program.send("mixed 0.5")
             while not program.read_line(timeout=30).startswith("loop="):
                 pass
         # Others have all signals now.
@@ -347,7 +339,7 @@ def test_what_was_read_stays_when_the_program_ends(java_program: JavaPrograms) -
     program.expect("ready")
     vm = jvmti.attach(program.pid)
     profile = vm.profile("cpu", interval=0.001)
-    program.ask("mixed 1.5")
+    program.ask("mixed 0.7")
     program.stop()
     assert vm.wait(10)
     profile.stop()

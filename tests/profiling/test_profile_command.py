@@ -14,13 +14,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from command_line import COMMAND, done, here
+from command_line import done, here, imports
+from prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jvms import Jvm
     from programs import JavaProgram, JavaPrograms
+
+
+pytestmark = pytest.mark.file_in_turn
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def hanging(serving: JavaProgram) -> Iterator[None]:
 
 def test_the_methods_that_use_most_are_printed(serving: JavaProgram) -> None:
     with hanging(serving):
-        shown = here("profile", serving.pid, "--duration", 1, "--interval", "5ms")
+        shown = here("profile", serving.pid, "--duration", 0.5, "--interval", "5ms")
     assert shown.returncode == 0, shown.stderr
     assert "cpu samples of" in shown.stdout
     head, *rows = shown.stdout.splitlines()[1:]
@@ -71,7 +75,7 @@ def serving_requests(serving: JavaProgram) -> Iterator[None]:
 def test_requests_are_printed(serving: JavaProgram) -> None:
     words = ("--request", "Serving.handle(request).path", "--by", "request")
     with serving_requests(serving):
-        found = json.loads(done("profile", serving.pid, "--duration", 2, *words, "--json"))
+        found = json.loads(done("profile", serving.pid, "--duration", 1, *words, "--json"))
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
     assert {"/order", "/search", "/broken"} <= set(names)
     assert names.index("/order") < names.index("/broken")
@@ -80,7 +84,7 @@ def test_requests_are_printed(serving: JavaProgram) -> None:
 def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path) -> None:
     file = tmp_path / "a.parquet"
     with hanging(serving):
-        here("profile", serving.pid, "--duration", 1, "-o", file)
+        here("profile", serving.pid, "--duration", 0.5, "-o", file)
     assert jvmti.profile.open(file).share("Serving.burn") > 0.5
     page = tmp_path / "flame.html"
     assert here("profile", file, "-o", page).returncode == 0
@@ -134,11 +138,11 @@ def test_a_loop_writes_a_file_for_each_time(serving: JavaProgram, tmp_path: Path
 
 def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
     with hanging(serving):
-        command = [*COMMAND, "profile", str(serving.pid), "--duration", "60", "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
+        words = ["-m", "jvmti", "profile", str(serving.pid), "--duration", "60", "--json"]
+        with Prepared(words, imports(), stdout=subprocess.PIPE, text=True) as running:
             while "jvmti profiler" not in threads_of(serving):
                 time.sleep(0.1)
-            time.sleep(1)
+            time.sleep(0.5)
             running.send_signal(signal.SIGINT)
             out, _ = running.communicate(timeout=30)
     assert running.returncode == 0

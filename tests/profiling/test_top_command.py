@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 
+pytestmark = pytest.mark.file_in_turn
+
+
 @pytest.fixture(scope="module")
 def busy(shared_java_program: JavaPrograms) -> JavaProgram:
     program = shared_java_program("Waiting", jvm_args=["-Xmx128m"])
