@@ -32,7 +32,12 @@ def install(*arguments: str) -> int:
     if status:
         print("uv could not install them; pip tries now", file=sys.stderr)
         subprocess.call([*PIP, "--quiet", "--upgrade", "pip>=25.1"])  # for dependency groups
-        status = subprocess.call([*PIP, "--no-compile", *arguments])
+        rest, place = list(arguments), {}
+        if "--python" in rest:  # pip wants it before its subcommand
+            at = rest.index("--python")
+            place = {"PIP_PYTHON": rest[at + 1]}
+            del rest[at : at + 2]
+        status = subprocess.call([*PIP, "--no-compile", *rest], env={**os.environ, **place})
     return status
 
 
