@@ -31,6 +31,9 @@ WORKERS ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 2 : 4)))
 
 INSTALL := scripts/install_packages.py --quiet
 
+# NumPy would start threads for each process, which nothing here uses.
+export OPENBLAS_NUM_THREADS ?= 1
+
 .PHONY: help demo test test-all quick check checked format tidy docs vscode wheels wheel-test wheel-venv sanitize bench install java clean distclean
 .DELETE_ON_ERROR:
 
