@@ -26,8 +26,13 @@ NO_SIGNAL = ["-XX:+StartAttachListener"]
 @pytest.fixture(scope="module")
 def witness(jvm: jvms.Jvm, shared_java_program: programs.JavaPrograms) -> programs.JavaProgram:
     """The program Witness, ready for commands, with the agent's reservation."""
+    return reserved(jvm, shared_java_program)
+
+
+def reserved(jvm: jvms.Jvm, start: programs.JavaPrograms) -> programs.JavaProgram:
+    """Start Witness with all capabilities reserved."""
     library = library_for_executable(jvm.java)
-    program = shared_java_program("Witness", jvm_args=[f"-agentpath:{library}=reserve", *NO_SIGNAL])
+    program = start("Witness", jvm_args=[f"-agentpath:{library}=reserve", *NO_SIGNAL])
     program.expect("ready", timeout=60)
     return program
 
@@ -35,6 +40,11 @@ def witness(jvm: jvms.Jvm, shared_java_program: programs.JavaPrograms) -> progra
 @pytest.fixture(scope="module")
 def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
     """A session with every available capability."""
+    yield from session(witness)
+
+
+def session(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
+    """Attach; the program must survive what the tests do."""
     with jvmti.attach(witness.pid, capabilities="all", timeout=30) as attached:
         attached.timeout = 60
         yield attached

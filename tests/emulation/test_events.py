@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+import jvms
 import jvmti
 import programs
 from emulation.late import differing, taking_turns
@@ -82,7 +83,8 @@ def program(java_program: programs.JavaPrograms) -> programs.JavaProgram:
 
     Each test has its own: a JVM takes longer and longer to change a class some ten times.
     """
-    started = java_program("Events", jvm_args=[NO_SIGNAL, NO_INFLATION, "-Xmx128m"])
+    options = [NO_SIGNAL, NO_INFLATION, *jvms.QUICK, "-Xmx128m"]
+    started = java_program("Events", jvm_args=options)
     started.expect("ready", timeout=60)
     for command in WARM:
         started.ask(command)

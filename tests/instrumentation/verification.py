@@ -185,8 +185,8 @@ class Verification:
         helper = CALLED.replace(".", "/")
         self.vm.jni.define_class(helper, None, helper_class(helper))
 
-    def ask(self, question: str, file: Path) -> Iterator[Loaded]:
-        """Have classes loaded, and give those."""
+    def ask(self, question: str, file: Path, every: int = 1) -> Iterator[Loaded]:
+        """Have classes loaded, and give each so many-th of those."""
         self.program.send(f"{question} {file}")
         self.program.expect(re.compile(r"loaded \d+"), timeout=600)
         jni = self.vm.jni
@@ -199,11 +199,12 @@ class Verification:
             name = bytes(data[at + 2 : at + 2 + length]).decode(errors="replace")
             at += 2 + length
             (size,) = struct.unpack_from(">i", data, at)
-            yield Loaded(
-                jni.get_object_array_element(array, index),
-                name,
-                bytes(data[at + 4 : at + 4 + size]),
-            )
+            if index % every == 0:
+                yield Loaded(
+                    jni.get_object_array_element(array, index),
+                    name,
+                    bytes(data[at + 4 : at + 4 + size]),
+                )
             at += 4 + size
 
     def verify(
@@ -272,6 +273,7 @@ def run(
     most: int | None = None,
     damage: tuple[bytes, bytes] | None = None,
     beside: list[Path] | None = None,
+    every: int = 1,
 ) -> Verified:
     """Verify the classes of jars, or of a JVM's own modules.
 
@@ -283,12 +285,16 @@ def run(
         most: of the JVM's modules, the first so many classes.
         damage: bytes to replace in what was instrumented, and what with, once in each class.
         beside: jars behind each of those on its class path.
+        every: instrument each so many-th of the classes that were loaded.
     """
     with tempfile.TemporaryDirectory() as folder:
         started = programs.JavaPrograms(jvm, Path(folder))
         program = started(
             "Loads",
-            jvm_args=["-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal", "-Xmx1g"],
+            jvm_args=[
+                *("-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"),
+                *(*jvms.QUICK, "-Xmx1g"),
+            ],
         )
         program.expect("ready", timeout=60)
         total = Verified(0, {}, Counter(), Counter(), 0)
@@ -300,7 +306,7 @@ def run(
             while questions or (not jars and (most is None or at < most)):
                 question = questions.pop(0) if jars else f"jdk {at} {at + step}"
                 at += step
-                loaded = list(asked.ask(question, Path(folder) / "loaded"))
+                loaded = list(asked.ask(question, Path(folder) / "loaded", every))
                 if not loaded and not jars:
                     break
                 one = asked.verify(iter(loaded), damage)

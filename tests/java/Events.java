@@ -195,12 +195,20 @@ public class Events {
         static int calls;
     }
 
-    /** Calls one of them: {@code returned aByte}; how often its code ran follows. */
+    /** Calls some of them: {@code returned aByte aVoid}; how often code ran follows each. */
     static String returned(String[] words) {
+        StringBuilder all = new StringBuilder();
+        for (String word : words) {
+            all.append(all.length() == 0 ? "" : ", ").append(returned(word));
+        }
+        return all.toString();
+    }
+
+    static String returned(String name) {
         Returning it = new Returning();
         Returning.calls = 0;
         String result;
-        switch (words[0]) {
+        switch (name) {
             case "aBoolean": result = String.valueOf(it.aBoolean()); break;
             case "aByte": result = String.valueOf(it.aByte()); break;
             case "aChar": result = String.valueOf((int) it.aChar()); break;

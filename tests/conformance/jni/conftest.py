@@ -1,0 +1,28 @@
+"""One program and one session on each JVM for all of JNI's tests, which change no class of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import jvms
+import jvmti
+import programs
+from conformance import conftest
+
+
+@pytest.fixture(scope="package")
+def witness(
+    jvm: jvms.Jvm, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[programs.JavaProgram]:
+    """The program Witness, ready for commands, with the agent's reservation."""
+    started = programs.JavaPrograms(jvm, tmp_path_factory.mktemp(f"jni-{jvm}"))
+    yield conftest.reserved(jvm, started)
+    started.close()
+
+
+@pytest.fixture(scope="package")
+def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
+    """A session with every available capability."""
+    yield from conftest.session(witness)
