@@ -127,7 +127,7 @@ checked: install
 	@mkdir -p $(CHECKED)
 	@flock $(CHECKED)/.lock sh -ec ' \
 	    $(BIN)/cmake -G Ninja -S native -B $(CHECKED) -DJVMTI_CHECK_LOCKS=ON -DJVMTI_FAIL_ALLOCATIONS=ON \
-	        -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DJVMTI_PRECOMPILE=ON \
+	        -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_FLAGS=-O0 -DJVMTI_PRECOMPILE=ON -DJVMTI_TOGETHER=ON \
 	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
 	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >$(CHECKED)/build.log 2>&1 && \
 	    $(BIN)/cmake --build $(CHECKED) --target jvmti_agent >>$(CHECKED)/build.log 2>&1 \

@@ -10,6 +10,7 @@ long that takes) needs a real one.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import functools
 import gc
 import json
@@ -21,6 +22,7 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -47,6 +49,8 @@ class Prepared(subprocess.Popen[Any]):
         words: what follows the name of the interpreter.
         imports: the modules that it will need, with all that they import.
         own_group: whether it has a process group of its own.
+        own_terminal: whether its standard input, a terminal, is the one that its keys come from, in
+            a session of its own.
         more: as for `subprocess.Popen`: the three streams, `text`, `cwd` and `env`.
     """
 
@@ -56,12 +60,16 @@ class Prepared(subprocess.Popen[Any]):
         imports: Sequence[str],
         *,
         own_group: bool = False,
+        own_terminal: bool = False,
         **more: Any,
     ) -> None:
         self._imports = list(imports)
-        self._own_group = own_group
-        if own_group and not _serves(more.get("env")):
-            more |= OWN_GROUP
+        self._own_group, self._own_terminal = own_group, own_terminal
+        if not _serves(more.get("env")):
+            if own_group:
+                more |= OWN_GROUP
+            if own_terminal:
+                more["preexec_fn"] = _take_terminal
         super().__init__([sys.executable, *words], **more)
 
     def _execute_child(self, args: Any, *others: Any) -> None:
@@ -73,12 +81,18 @@ class Prepared(subprocess.Popen[Any]):
         given = [files[end] for end in _THEIRS]
         theirs = [ours if file < 0 else file for ours, file in enumerate(given)]
         directory = os.fspath(cwd or os.getcwd())
-        request = [self._imports, args[1:], environment, directory, self._own_group]
+        places = [directory, self._own_group, self._own_terminal]
+        request = [self._imports, args[1:], environment, *places]
         try:
             self.pid = _server().start(request, theirs)
         finally:
             self._close_pipe_fds(*files)  # type: ignore[attr-defined]
         self._child_created = True
+
+
+def _take_terminal() -> None:
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def _serves(env: Mapping[str, str] | None) -> bool:
@@ -197,7 +211,7 @@ def _next_start(connection: socket.socket) -> list[str]:
         data, files, _, _ = socket.recv_fds(connection, _LONGEST, len(_THEIRS))
         if not data:
             sys.exit()
-        imports, words, environment, directory, own_group = json.loads(data)
+        imports, words, environment, directory, own_group, own_terminal = json.loads(data)
         for name in imports:
             import_module(name)
         gc.collect()
@@ -215,6 +229,8 @@ def _next_start(connection: socket.socket) -> list[str]:
                 os.close(file)
         if own_group:
             os.setpgid(0, 0)
+        if own_terminal:
+            _take_terminal()
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(directory)

@@ -1,36 +1,55 @@
-"""A terminal for programs that need one: what they draw can be read as a user reads it."""
+"""A terminal for Pythons that need one: what they draw can be read as a user reads it."""
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
 import re
+import struct
+import subprocess
+import termios
 import time
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 import pexpect
 import pyte
+from pexpect.fdpexpect import fdspawn
+
+import command_line
+from prepared import Prepared
 
 ROWS, COLUMNS = 50, 110
+_PROMPTS = ("prompt_toolkit.shortcuts", "traitlets.config", "jvmti.shell.plain")
+"""What the prompts import; not IPython, which asks then whether its output is a terminal."""
 
 
 class Terminal:
     """A program on a pseudo-terminal; a context manager that ends it.
 
+    Args:
+        words: what follows the name of the interpreter.
+        env: what is added to the environment.
+
     Attributes:
-        child: the program.
         raw: everything that it has written, escape sequences and all.
     """
 
-    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(self, words: Sequence[str], env: Mapping[str, str]) -> None:
         # Cursor positions that nobody tells would make a prompt wait for them.
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **env}
         self.raw = b""
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)
-        self.child = pexpect.spawn(
-            command[0], list(command[1:]), env=environment, timeout=60, dimensions=(ROWS, COLUMNS)
-        )
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", ROWS, COLUMNS, 0, 0))
+        self._child = Prepared(
+            words, [*command_line.imports(), *_PROMPTS], own_terminal=True, env=environment,
+            stdin=theirs, stdout=theirs, stderr=theirs,
+        )  # fmt: skip
+        os.close(theirs)
+        self._keys = fdspawn(ours, timeout=60)
 
     def __enter__(self) -> Terminal:
         return self
@@ -41,7 +60,12 @@ class Terminal:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.child.close(force=True)
+        self._keys.close()  # which tells the program that its terminal is gone
+        try:
+            self._child.wait(5)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
 
     @property
     def text(self) -> str:
@@ -50,7 +74,7 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Press keys."""
-        self.child.send(text)
+        self._keys.send(text)
 
     def wait_for(self, pattern: str, timeout: float = 60) -> str:
         """Wait until the screen matches a regular expression; gives the screen."""
@@ -71,16 +95,15 @@ class Terminal:
         deadline = time.monotonic() + 60
         while self._read(deadline):
             pass
-        self.child.close()
-        assert self.child.exitstatus is not None, (self.child.signalstatus, self.text)
-        status: int = self.child.exitstatus
+        status = self._child.wait(60)
+        assert status >= 0, (status, self.text)
         return status
 
     def _read(self, deadline: float) -> bool:
         if time.monotonic() > deadline:
             return False
         try:
-            data = self.child.read_nonblocking(1 << 16, timeout=1)
+            data = self._keys.read_nonblocking(1 << 16, timeout=1)
         except pexpect.TIMEOUT:
             return True
         except pexpect.EOF:

@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.oldest_and_newest
 
-SHELL = [sys.executable, "-m", "jvmti", "shell"]
+SHELL = ["-m", "jvmti", "shell"]
 WITHOUT_IPYTHON = [
-    sys.executable,
     "-c",
     "import sys; sys.modules['IPython'] = None; import jvmti.commands as c; sys.exit(c.main())",
     "shell",
@@ -54,7 +52,7 @@ def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:
 
 
 def run(*words: str | int, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return prepared.run([*SHELL[1:], *map(str, words)], command_line.imports(), input=stdin)
+    return prepared.run([*SHELL, *map(str, words)], command_line.imports(), input=stdin)
 
 
 # at a prompt -------------------------------------------------------------------------------

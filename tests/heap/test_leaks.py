@@ -10,7 +10,6 @@ import json
 import logging
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -246,7 +245,7 @@ def test_a_prompt_has_the_snapshot(file: Path, plain: bool) -> None:
         pytest.importorskip("IPython")
     from terminals import Terminal
 
-    words = [sys.executable, "-m", "jvmti", "heap", "shell", str(file)]
+    words = ["-m", "jvmti", "heap", "shell", str(file)]
     with Terminal([*words, "--plain"] if plain else words, {}) as terminal:
         terminal.wait_for(r"objects of(?s:.*)^(In \[\d+\]:|>>>) *\Z")
         terminal.type("len(snapshot.objects('Leaks$Cart'))\r")
