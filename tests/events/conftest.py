@@ -129,7 +129,8 @@ def launched(jvm: jvms.Jvm, tmp_path: Path) -> Iterator[Callable[..., Launched]]
 
     def launch(name: str, *words: str, jvm_args: list[str] | None = None, **how: Any) -> Launched:
         output = tmp_path / f"output-{len(started)}"
-        command = [jvm.java, *jvm.args, f"-XX:ErrorFile={tmp_path}/hs_err_%p.log", "-Xmx128m"]
+        command = [jvm.java, *jvm.args, f"-XX:ErrorFile={tmp_path}/hs_err_%p.log"]
+        command += ["-XX:+UseSerialGC", "-Xmx128m"]  # which starts and ends sooner
         command += [*(jvm_args or []), "-cp", str(compiler.classes(name)), name, *words]
         with output.open("wb") as stream:
             vm = jvmti.launch(command, hold=True, stdout=stream, stderr=-3, stdin=-3, **how)

@@ -250,6 +250,7 @@ def test_calls_work_while_the_vm_ends(
     assert found == [VMPhase.LIVE, f"{stage} 20", True]
 
 
+@pytest.mark.oldest_and_newest
 def test_the_exit_waits_for_the_handler_of_vm_death(launched: Launch) -> None:
     one = launched("Lives", "end")
     inside, go_on = threading.Event(), threading.Event()
@@ -266,6 +267,7 @@ def test_the_exit_waits_for_the_handler_of_vm_death(launched: Launch) -> None:
     assert one.ended() == 0
 
 
+@pytest.mark.oldest_and_newest
 def test_a_handler_of_vm_death_that_takes_too_long_does_not_keep_the_vm(launched: Launch) -> None:
     one = launched("Lives", "exit")
     inside, go_on = threading.Event(), threading.Event()
@@ -281,6 +283,7 @@ def test_a_handler_of_vm_death_that_takes_too_long_does_not_keep_the_vm(launched
     go_on.set()
 
 
+@pytest.mark.oldest_and_newest
 def test_a_handler_that_the_vm_ends_under_has_not_failed(
     launched: Launch, caplog: pytest.LogCaptureFixture
 ) -> None:

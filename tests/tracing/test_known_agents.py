@@ -119,6 +119,9 @@ def fetching(java_program: JavaPrograms, *jvm_args: str) -> JavaProgram:
             "-Dotel.traces.exporter=console",
             "-Dotel.metrics.exporter=none",
             "-Dotel.logs.exporter=none",
+            # It asks less of what else is loaded.
+            "-Dotel.instrumentation.common.default-enabled=false",
+            "-Dotel.instrumentation.http-url-connection.enabled=true",
         ],
     )
     program.expect("ready", timeout=120)
