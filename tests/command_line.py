@@ -17,15 +17,15 @@ from tempfile import TemporaryFile
 from typing import Any
 from unittest.mock import patch
 
+import prepared
 from jvmti.commands import main
-from prepared import modules_of
 
 COMMAND = [sys.executable, "-m", "jvmti"]
 
 
 def imports() -> tuple[str, ...]:
     """The modules that some command needs, for `prepared`."""
-    return (*modules_of("jvmti.commands"), "jvmti.target.attach", "jvmti.shell.scripts")
+    return (*prepared.modules_of("jvmti.commands"), "jvmti.target.attach", "jvmti.shell.scripts")
 
 
 def run(
@@ -35,16 +35,16 @@ def run(
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run `jvmti WORDS` with nothing to read; `env` is added to the environment."""
-    return subprocess.run(
-        [*COMMAND, *map(str, words)],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-        cwd=cwd,
-        env={**os.environ, **(env or {})},
+    environment = {**os.environ, **(env or {})}
+    return prepared.run(
+        ["-m", "jvmti", *map(str, words)], imports(), timeout=timeout, cwd=cwd, env=environment
     )
+
+
+def begun(*words: object) -> prepared.Prepared:
+    """`jvmti WORDS` that goes on beside the test, with pipes of text for what it prints."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return prepared.Prepared(["-m", "jvmti", *map(str, words)], imports(), **pipes)
 
 
 def here(*words: object) -> subprocess.CompletedProcess[str]:

@@ -401,7 +401,10 @@ def test_numbers_in_a_table_are_whole_on_the_narrowest_terminal() -> None:
 
 
 def test_output_fits_a_terminal_that_knows_ascii_only(deadlock: JavaProgram) -> None:
-    ended = run("doctor", deadlock.pid, env={"PYTHONIOENCODING": "ascii"})
+    ended = subprocess.run(
+        [*COMMAND, "doctor", str(deadlock.pid)], env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.isascii()
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +19,7 @@ from events.conftest import NO_INFLATION, NO_SIGNAL, WARM
 from events.seen import Code
 from events.test_exceptions import of_class
 from jvmti.target.agent_library import library_for_executable
+from prepared import attaching
 
 # "read" is left out: the JDK calls 100,000 methods for its answer.
 COMMANDS = ("calculate 7", "descend 3", "nested 4", "fail oops", "write", "returned aLong")
@@ -281,13 +280,7 @@ def test_a_killed_controller_lets_the_thread_go_and_the_classes_are_as_before(
     with jvmti.attach(target.pid, timeout=30) as before:
         names = ("Events", "java.util.HashMap", "java.lang.String")
         files = {name: bytes(before.find_class(name).class_file) for name in names}
-    controller = subprocess.Popen(
-        [sys.executable, "-c", CONTROLLER, str(target.pid)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert controller.stdout is not None
+    controller = attaching("-c", CONTROLLER, target.pid)
     assert controller.stdout.readline() == "armed\n"
     target.send("calculate 5")
     assert controller.stdout.readline() == "waits\n"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -21,6 +20,7 @@ import pytest
 
 import jvmti
 from jvmti.events.jni_buffers import JniBuffer
+from prepared import attaching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -511,11 +511,8 @@ def test_a_call_goes_on_when_the_controller_that_holds_it_is_killed(
     with jvmti.attach(calling.pid, timeout=30) as observer:
         before = observer.env.get_jni_function_table()
         script = textwrap.dedent(BLOCKING)
-        with subprocess.Popen(
-            [sys.executable, "-c", script, str(calling.pid)], stdout=subprocess.PIPE, text=True
-        ) as controller:
+        with attaching("-c", script, calling.pid) as controller:
             try:
-                assert controller.stdout is not None
                 assert controller.stdout.readline() == "there\n"
                 assert observer.env.get_jni_function_table() != before
                 calling.send("int held")

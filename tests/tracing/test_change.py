@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -14,7 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from command_line import begun, run
 from jvmti.instrumentation.probes import BadProbe
+from prepared import attaching
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -157,18 +157,13 @@ _CONTROLLER = """
 
 
 def test_a_killed_controller_leaves_nobody_waiting(vm: jvmti.VM, shop: JavaProgram) -> None:
-    controller = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(_CONTROLLER), str(shop.pid)],
-        stdout=subprocess.PIPE,
-    )
-    assert controller.stdout is not None
-    assert controller.stdout.readline() == b"armed\n"
+    controller = attaching("-c", textwrap.dedent(_CONTROLLER), shop.pid)
+    assert controller.stdout.readline() == "armed\n"
     killer = threading.Timer(0.3, os.kill, (controller.pid, signal.SIGKILL))
     killer.start()
     assert 200 <= took(shop, "open 1") < 60_000
     killer.join()
-    controller.wait()
-    controller.stdout.close()
+    controller.communicate()
     assert took(shop, "open 1") < 60_000
 
 
@@ -219,23 +214,14 @@ def test_a_change_takes_a_limit_for_its_pauses(vm: jvmti.VM, shop: JavaProgram) 
         assert all(0 < pause for pause in change.pauses)
         assert len(change.pauses) >= 1
     words = ["change", str(shop.pid), f"{SHOP}.close", "--delay", "1ms", "--max-pause", "1us"]
-    ended = subprocess.run(
-        [sys.executable, "-m", "jvmti", *words], capture_output=True, text=True, timeout=60
-    )
+    ended = run(*words)
     assert ended.returncode == 1
     assert "would stop the program for about" in ended.stderr
 
 
 def test_the_command_changes_calls(shop: JavaProgram) -> None:
-    command = subprocess.Popen(
-        [
-            *(sys.executable, "-m", "jvmti", "change", str(shop.pid), f"{SHOP}.close"),
-            *("--throw", "java.io.IOException: injected", "--times", "2"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    words = ["--throw", "java.io.IOException: injected", "--times", "2"]
+    command = begun("change", shop.pid, f"{SHOP}.close", *words)
     assert command.stderr is not None
     assert "changing 1 method of 1 class" in command.stderr.readline()
     assert said(shop, "close 1") == "java.io.IOException: injected"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-import subprocess
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import jvmti
-from command_line import run
+from command_line import begun, run
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +31,7 @@ def traced(shared_java_program: JavaPrograms) -> JavaProgram:
 
 def watched(traced: JavaProgram, verb: str, words: Sequence[str], asked: Sequence[str]) -> str:
     """What the command prints while the program does something."""
-    command = subprocess.Popen(
-        [sys.executable, "-m", "jvmti", verb, str(traced.pid), *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = begun(verb, traced.pid, *words)
     assert command.stderr is not None
     line = command.stderr.readline()
     assert "ready in" in line, line + command.stderr.read()

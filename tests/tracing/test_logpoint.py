@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from command_line import begun
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.layouts.probes import RecordedKind
 from jvmti.tracing.logpoint import Hit, Logpoint
@@ -277,13 +276,7 @@ def test_a_class_that_is_loaded_later_gets_its_logpoint(java_program: JavaProgra
 def test_the_command_prints_hits(logged: JavaProgram) -> None:
     arguments = [f"{ORDER}:{line_of('end')}", "pieces={pieces}", "--count", "2", "--when", "arg0>0"]
     for as_json in (False, True):
-        command = subprocess.Popen(
-            [sys.executable, "-m", "jvmti", "logpoint", *["--json"] * as_json]
-            + [str(logged.pid), *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        command = begun("logpoint", *["--json"] * as_json, logged.pid, *arguments)
         assert command.stderr is not None
         assert command.stderr.readline().startswith("logging at 1 place, ready in ")
         logged.ask("3")

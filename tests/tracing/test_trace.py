@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 import time
@@ -21,6 +19,7 @@ from jvmti.layouts.probe_memory import MEMORY, PROBE_SITE
 from jvmti.layouts.probes import RecordedKind
 from jvmti.tracing.records.calls import Call, Calls, tree_of
 from jvmti.tracing.records.sites import RecordedObject, read_sites
+from prepared import attaching
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -400,16 +399,11 @@ def test_a_killed_controller_leaves_no_probes(vm: jvmti.VM, traced: JavaProgram)
     before = bytes(cls.class_file)
     traced.ask("start 2")
     for _ in range(3):
-        controller = subprocess.Popen(
-            [sys.executable, "-c", textwrap.dedent(_CONTROLLER), str(traced.pid)],
-            stdout=subprocess.PIPE,
-        )
-        assert controller.stdout is not None
-        assert controller.stdout.readline() == b"armed\n"
+        controller = attaching("-c", textwrap.dedent(_CONTROLLER), traced.pid)
+        assert controller.stdout.readline() == "armed\n"
         assert bytes(cls.class_file) != before
         os.kill(controller.pid, signal.SIGKILL)
-        controller.wait()
-        controller.stdout.close()
+        controller.communicate()
         until = time.monotonic() + 10
         while bytes(cls.class_file) != before and time.monotonic() < until:
             time.sleep(0.05)

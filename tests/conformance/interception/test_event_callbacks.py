@@ -8,8 +8,6 @@ the fact, what happens while the VM is stopped.  `Env.on` leaves both out.
 from __future__ import annotations
 
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -23,6 +21,7 @@ from conformance.evidence import Evidence
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, EventMode
 from jvmti.layouts.conversations import OwnWork
+from prepared import attaching
 
 #: These come on threads of their own, which are the program's even if we have started them.
 OF_NEW_THREADS = {
@@ -275,10 +274,7 @@ def test_the_program_survives_callbacks_that_never_end_and_the_end_of_their_cont
     witness: programs.JavaProgram,
 ) -> None:
     """Each event calls methods again, in every thread of the program, so that nothing goes on."""
-    with subprocess.Popen(
-        [sys.executable, "-c", ENDLESS, str(witness.pid)], stdout=subprocess.PIPE, text=True
-    ) as controller:
-        assert controller.stdout is not None
+    with attaching("-c", ENDLESS, witness.pid) as controller:
         assert controller.stdout.readline() == "begun\n"
         time.sleep(1)
         assert controller.poll() is None
