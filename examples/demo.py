@@ -77,7 +77,7 @@ class Clients:
     def _work(self, port: int, weight: float) -> None:
         gateway = connect(port)
         java: Any = gateway.jvm.java
-        pause = 0.02
+        pause = 0.1  # so that the machine has time for others
         while not self._leave.is_set():
             number = java.math.BigInteger.valueOf(random.randrange(3, 99))
             number.pow(int(30000 * weight)).toString()
