@@ -21,7 +21,9 @@ SETTERS = 3
 
 
 @pytest.mark.stress
-def test_breakpoints_are_set_while_their_class_is_redefined(java_program: JavaPrograms) -> None:
+def test_breakpoints_are_set_while_their_class_is_redefined(
+    java_program: JavaPrograms, rounds: Callable[[int, int], int]
+) -> None:
     options = jvmti.java_tool_options(jvmti.AgentOptions(reserve=()))
     program = java_program("Traced", env={"JAVA_TOOL_OPTIONS": options})
     program.expect("ready")
@@ -34,7 +36,8 @@ def test_breakpoints_are_set_while_their_class_is_redefined(java_program: JavaPr
         data = bytes(cls.class_file)
         env = vm.new_env()
         env.add_capabilities({"can_generate_breakpoint_events"})
-        until = time.monotonic() + SECONDS
+        # The class changes six hundred times in two seconds.
+        until = time.monotonic() + rounds(SECONDS // 2, SECONDS)
 
         def repeat(number: int, step: Callable[[], None]) -> None:
             while time.monotonic() < until and not failures:
