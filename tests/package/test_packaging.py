@@ -71,8 +71,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # The directory of `make install`: the same options, so what that has compiled is there.
     build = jvms.ROOT / "build"
     settings = [f"--config-settings=build-dir={build / 'dev'}"]
-    if (note := jvms.ROOT / "src" / "jvmti" / "_native" / "python").exists():
-        settings += [f"--config-settings=cmake.define.Python_EXECUTABLE={note.read_text().strip()}"]
+    # It goes on with the tools that it was configured with: this environment may be a passing one.
+    note = jvms.ROOT / "src" / "jvmti" / "_native" / "python"
+    if note.exists():
+        python = Path(note.read_text().strip())
+        chosen = {"Python_EXECUTABLE": python, "CMAKE_MAKE_PROGRAM": python.with_name("ninja")}
+        settings += [f"--config-settings=cmake.define.{name}={chosen[name]}" for name in chosen]
     target = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     command += ["--no-deps", "--no-build-isolation", *settings, "--wheel-dir", str(target)]
