@@ -154,6 +154,20 @@ def pytest_runtest_makereport(
     return report
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Fail a test in which a Ctrl-C comes where none was expected, and not the worker.
+
+    A worker that ends early ends the whole run, which who types Ctrl-C ends himself.
+    """
+    try:
+        return (yield)
+    except KeyboardInterrupt as interruption:
+        if not hasattr(item.config, "workerinput"):
+            raise
+        raise AssertionError("Ctrl-C came where none was expected") from interruption
+
+
 @pytest.fixture(scope="session")
 def rounds(request: pytest.FixtureRequest) -> Callable[[int, int], int]:
     """How often to do what chance decides: `rounds(3, 10)` is 10 with `--every-jvm`, else 3."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import _thread
+import gc
 import operator
 import os
 import signal
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -51,9 +53,16 @@ def interrupt_in(function: Callable[[], object]) -> None:
     """Call a function that is written in C, with an interrupt that has come just before.
 
     Python raises it in the first line of Python that runs: that is in a finalizer, where the
-    function drops something that has one, and nobody notices.
+    function drops something that has one, and nobody notices.  The same is true of what others have
+    asked the collector to call, as Hypothesis has once it has run a test; so that waits.
     """
-    deque(map(_call, (_thread.interrupt_main, function)), maxlen=0)
+    kept = gc.callbacks[:]
+    gc.callbacks.clear()
+    try:
+        deque(map(_call, (_thread.interrupt_main, function)), maxlen=0)
+        time.sleep(0.001)  # another thread may have had the lock; nothing is raised after this
+    finally:
+        gc.callbacks[:] = kept
 
 
 @contextmanager

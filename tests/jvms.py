@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -73,6 +74,7 @@ class Jvm:
         return done
 
 
+@cache
 def feature_of(home: Path) -> int:
     """Read a JVM's release from the file that every runtime has."""
     match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text())
@@ -80,6 +82,7 @@ def feature_of(home: Path) -> int:
     return int(match.group(1))
 
 
+@cache
 def distribution_jdk() -> Path | None:
     """The home of the distribution's JDK: javac, javap, jcmd, JDI."""
     homes = (INSTALLED / "debian").glob("usr/lib/jvm/*/bin/javac")
@@ -105,7 +108,11 @@ def named(name: str) -> Jvm:
 
 def selected() -> list[Jvm]:
     """The JVMs to run on, in order."""
-    chosen = os.environ.get("JVMTI_TEST_JVMS")
+    return list(_selected(os.environ.get("JVMTI_TEST_JVMS")))
+
+
+@cache
+def _selected(chosen: str | None) -> list[Jvm]:
     if chosen == "newest":
         there = [jvm for jvm in map(named, NAMES) if not jvm.missing]
         return [max(there, key=lambda jvm: jvm.feature)] if there else [named(NEWEST)]

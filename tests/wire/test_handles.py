@@ -318,16 +318,6 @@ def channel(vm: jvmti.VM) -> list[Any]:
     return [ThreadChannel(vm._session.open())]
 
 
-@pytest.fixture
-def no_collector_callbacks() -> Iterator[None]:
-    """Python swallows an exception in a callback of its collector; Hypothesis leaves one there."""
-    kept = gc.callbacks[:]
-    gc.callbacks.clear()
-    yield
-    gc.callbacks[:] = kept
-
-
-@pytest.mark.usefixtures("no_collector_callbacks")
 @pytest.mark.parametrize("make", [strings, circle, columns, channel])
 def test_ctrl_c_is_not_lost_where_something_is_dropped(make: Any, vm: jvmti.VM) -> None:
     before = vm.stats.agent
@@ -343,7 +333,6 @@ def test_ctrl_c_is_not_lost_where_something_is_dropped(make: Any, vm: jvmti.VM) 
             break
 
 
-@pytest.mark.usefixtures("no_collector_callbacks")
 def test_ctrl_c_is_not_lost_where_a_session_is_dropped(witness: programs.JavaProgram) -> None:
     for _ in range(5):
         sessions = [jvmti.attach(witness.pid, timeout=60)]
