@@ -13,6 +13,7 @@ import argparse
 import itertools
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -145,6 +146,8 @@ class Program:
         pids = [self._process.pid]
         while self._main is not None:
             children = Path(f"/proc/{pids[0]}/task/{pids[0]}/children").read_text().split()
+            # A JVM in place of the shell that began it leaves what that had started as zombies.
+            children = [one for one in children if Path(f"/proc/{one}/cmdline").read_bytes()]
             if not children:
                 break
             pids.insert(0, int(children[0]))
@@ -611,15 +614,33 @@ def replace_code(client: Client, source: Path, load: Load) -> str:
 
 # ---- PySpark -----------------------------------------------------------------------------------
 
+LAUNCHER = """#!/usr/bin/env bash
+for option; do [ "$option" = --add-modules={module} ] || kept+=("$option"); done
+exec {java} "${{kept[@]}}"
+"""
+
+
+def home_for_spark(jvm: jvms.Jvm) -> Path:
+    """The JVM's home, or one with its launcher, if it lacks a module that Spark always asks for.
+
+    Spark does without it where its classes are not there: it multiplies matrices with them.
+    """
+    module = "jdk.incubator.vector"
+    if re.search(rf"^{module}\b", jvm.run("--list-modules").stdout, re.MULTILINE):
+        return jvm.home
+    home = BUILD / f"spark-{jvm}"
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir(parents=True, exist_ok=True)
+    launcher.write_text(LAUNCHER.format(module=module, java=shlex.quote(jvm.java)))
+    launcher.chmod(0o755)
+    return home
+
 
 def spark(jvm: jvms.Jvm, way: str) -> None:
     """A PySpark driver: Python that has started a JVM, which runs Scala code."""
-    home = jvms.distribution_jdk()
-    if home is None or jvms.feature_of(home) != jvm.feature:
-        report("  PySpark: it needs all modules of the JDK, as of Debian's")
-        return
     client = Client(patience=LONG)
-    run: list[str | Path] = ["env", f"JAVA_HOME={home}", sys.executable, PROGRAMS / "jobs.py"]
+    run: list[str | Path] = ["env", f"JAVA_HOME={home_for_spark(jvm)}", sys.executable]
+    run.append(PROGRAMS / "jobs.py")
     program = Program(run, way, client, main="SparkSubmit")
     program.begin(r"^round 1 sum")
     rounds = Rounds(program, lambda number: 1000 * number * (1000 * number - 1) // 2)

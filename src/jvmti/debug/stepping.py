@@ -12,6 +12,7 @@ from jvmti.debug.late.reflected_calls import ReflectedCalls
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
+from jvmti.interface.signatures import matcher
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class Steps(StopRequest):
         thread: the thread.
         how: into calls, over them, or out of methods.
         by_line: whether a step ends at another line, instead of another instruction.
+        skips: patterns for classes that steps into calls pass over.
         unprobed_caller: the caller of the stepped method, if that call began before it got probes:
             the step ends at the end of the method then, see `Stop.is_at_end`.
 
@@ -52,8 +54,8 @@ class Steps(StopRequest):
         at: the stop that the first step begins at.
         needs: what the probes for it are kept for, in a JVM that was attached to late; by default
             the steps, or the loop that received the stop.
-        skips: says of the name of a class that there is nothing to stop at, so that its methods
-            need no probes.
+        skips: patterns for classes that steps into calls pass over, one a line: they end in what
+            these call, unless that is passed over, too.
     """
 
     _by_probes: StepProbes | None = None
@@ -71,7 +73,7 @@ class Steps(StopRequest):
         single: bool = False,
         at: Stop | None = None,
         needs: Hashable = None,
-        skips: Callable[[str], bool] | None = None,
+        skips: str | None = None,
     ) -> None:
         if not isinstance(thread, refs.Thread):
             raise TypeError(f"step() takes a thread, not {type(thread).__name__}")
@@ -79,7 +81,8 @@ class Steps(StopRequest):
         self.thread = thread
         self._choose(how, by)
         self._single = single
-        self._skips = skips
+        self.skips = skips
+        self._skips_class = None if skips is None else matcher(skips)
         self._from = None if single else vm.breakpoints.held_by_caller(thread)
         self._at = at or self._from
         within = None if at is None else at._within
@@ -89,7 +92,7 @@ class Steps(StopRequest):
             self._by_probes = vm.breakpoints.step_probes
             self._number = self._make_emulated(Event.SINGLE_STEP)
         else:
-            self._number = self._make(Event.SINGLE_STEP)
+            self._number = self._make(Event.SINGLE_STEP, classes=skips)
         try:
             self._begin()
         except BaseException:
@@ -117,12 +120,11 @@ class Steps(StopRequest):
         by: str,
         do: Callable[[Stop], object],
         at: Stop | None,
-        skips: Callable[[str], bool] | None,
     ) -> None:
         """Make another step, after a single one that has ended.
 
         Args:
-            how, by, do, at, skips: as for the class.
+            how, by, do, at: as for the class.
 
         Raises:
             ValueError, NotAvailable: as for the class; it is cancelled then.
@@ -131,7 +133,7 @@ class Steps(StopRequest):
             self._choose(how, by)
             if self._by_probes is not None:
                 self._check_by_line()
-            self._do, self._at, self._skips = do, at, skips
+            self._do, self._at = do, at
             self._begin()
         except BaseException:
             self.cancel()
@@ -141,7 +143,7 @@ class Steps(StopRequest):
         probes, ends = 0, False
         if self._by_probes is not None:
             probes = self._by_probes.number
-            callers = self._by_probes.prepare(self._needs, self.thread, self.how, self._skips)
+            callers = self._by_probes.prepare(self._needs, self.thread, self.how, self._skips_class)
             ends = callers.lacking is not None or not callers.has_any
             self.unprobed_caller = callers.lacking
             self._end_reflected()
@@ -164,8 +166,9 @@ class Steps(StopRequest):
         assert self._by_probes is not None
         owner = method.declaring_class if method.is_static or receiver is None else receiver
         found = declared(owner, method.name, method.signature)
-        skips = self._skips or (lambda name: False)
-        self._by_probes.add(self._needs, [one for one in found if not skips(one.class_name)])
+        skips = self._skips_class
+        wanted = [one for one in found if skips is None or not skips(one.class_name)]
+        self._by_probes.add(self._needs, wanted)
 
     def _end_reflected(self) -> None:
         found, self._reflected = self._reflected, None

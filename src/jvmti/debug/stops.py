@@ -51,7 +51,7 @@ CHECK_EVERY = 0.25
 """While waiting for a stop, check this often whether the JVM is still there, in seconds."""
 
 _ALSO = {
-    Event.SINGLE_STEP: ("can_generate_frame_pop_events",),
+    Event.SINGLE_STEP: ("can_generate_frame_pop_events", "can_generate_method_entry_events"),
     Event.CLASS_FILE_LOAD_HOOK: ("can_retransform_classes",),
 }
 """Capabilities that a request needs besides those of its event."""

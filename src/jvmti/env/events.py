@@ -598,6 +598,7 @@ class FramePop(JvmtiEvent):
     own_work=OwnWork.NEVER,
     limit=None,
     frequent=True,
+    stops=OwnWork.IN_CALLS,
     frames=Frames.LEAVABLE,
     carries_exceptions=True,
 )

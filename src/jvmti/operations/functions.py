@@ -635,7 +635,8 @@ class Operations(Calling):
             kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
             threads: the only threads that stop; none means all.
             callers: patterns for the caller, as in ``com.acme.Order.add``, one a line.
-            classes: patterns for the class that is prepared, redefined or thrown, one a line.
+            classes: patterns for the class that is prepared, redefined or thrown, or that a step
+                into calls passes over, one a line.
         """
         ...
 

@@ -1,5 +1,7 @@
 #include "agent/engines/stops/stepping.h"
 
+#include <utility>
+
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
@@ -10,9 +12,11 @@ namespace jvmti {
 
 void watch_steps(StopRequest& step, JNIEnv* jni, jthread thread, bool steps, bool pops) {
   uint32_t probes = 0;
+  bool entries = false;
   {
     Locked locked(step.mutex);
     probes = step.stepping.probes;
+    std::swap(entries, step.stepping.entries);
   }
   if (probes != 0) {
     UsedProbes used(probes);
@@ -23,6 +27,7 @@ void watch_steps(StopRequest& step, JNIEnv* jni, jthread thread, bool steps, boo
   env->SetEventNotificationMode(pops ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_FRAME_POP, thread);
   env->SetEventNotificationMode(steps ? JVMTI_ENABLE : JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP,
                                 thread);
+  if (entries) env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_METHOD_ENTRY, thread);
 }
 
 StopRequest* step_of(Session& session, JNIEnv* jni, jthread thread, StopHit* hits) {
@@ -71,8 +76,8 @@ jint line_of(Session& session, jmethodID method, jlocation location, bool* start
 enum class Arrival { kGoOn, kArrived, kStepAway };
 
 // What a stepped thread does at an instruction.
-Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID method,
-                jlocation location) {
+Arrival look_at(Session& session, jvmtiEnv* env, JNIEnv* jni, StopRequest* step, Stepping& stepping,
+                jint depth, jmethodID method, jlocation location) {
   // Probes are where lines begin, in whatever method, and at the ends of methods.
   if (stepping.probes != 0 && location <= kAtEnd && stepping.state == Stepping::kFresh) {
     return Arrival::kGoOn;
@@ -99,6 +104,7 @@ Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID meth
   if (depth > stepping.depth) {
     if (stepping.how == Step::kOver) return Arrival::kStepAway;
     if (!stepping.by_line) return Arrival::kArrived;
+    if (passes_over(env, jni, step, method)) return Arrival::kStepAway;
     // What has no lines is passed over; what it calls again is not.
     jint line = line_of(session, method, location, &starts);
     return line >= 0 && starts ? Arrival::kArrived : Arrival::kGoOn;
@@ -108,24 +114,54 @@ Arrival look_at(Session& session, Stepping& stepping, jint depth, jmethodID meth
                                                                       : Arrival::kArrived;
 }
 
-// Lets a thread run until its topmost frame is popped.  If the VM does not report that, as for
-// native frames, every instruction is examined instead.
+// Lets a thread run until its topmost frame is popped or, into calls, until a method begins that
+// is not passed over.  If the VM does not report that, as for native frames, every instruction is
+// examined instead.
 bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread) {
+  bool entries = false;
   {
     Locked locked(request->mutex);
     if (request->stepping.state == Stepping::kIdle) return false;
     request->stepping.state = Stepping::kAway;
+    entries = request->stepping.how == Step::kInto;
+    if (entries) request->stepping.entries = true;
   }
   env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP, thread);
   jvmtiError error = env->NotifyFramePop(thread, 0);
   bool away = error == JVMTI_ERROR_NONE || error == JVMTI_ERROR_DUPLICATE;
-  if (!away) {
+  if (away && entries) {
+    error = env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_METHOD_ENTRY, thread);
+    away = error == JVMTI_ERROR_NONE;
+  }
+  bool given_up = false;
+  {
     Locked locked(request->mutex);
-    if (request->stepping.state == Stepping::kAway) request->stepping.state = Stepping::kClose;
+    given_up = request->stepping.state == Stepping::kIdle;
+    if (given_up) request->stepping.entries = entries;
+    if (!away && request->stepping.state == Stepping::kAway) {
+      request->stepping.state = Stepping::kClose;
+    }
+  }
+  if (given_up) {
+    watch_steps(*request, nullptr, thread, false, false);
+    return true;
   }
   env->SetEventNotificationMode(away ? JVMTI_DISABLE : JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP,
                                 thread);
   return away;
+}
+
+// A thread that ran on is looked at again at every instruction.
+void look_closely(jvmtiEnv* env, StopRequest* request, jthread thread) {
+  bool entries = false;
+  {
+    Locked locked(request->mutex);
+    if (request->stepping.state != Stepping::kAway) return;
+    request->stepping.state = Stepping::kClose;
+    std::swap(entries, request->stepping.entries);
+  }
+  if (entries) env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_METHOD_ENTRY, thread);
+  env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
 }
 
 // The place of the frame with the probe, in its own version of the method; an end of the method
@@ -156,7 +192,7 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
     }
     if (stepping.probes != 0) find_own_place(env, &depth, &method, &location);
     if (stepping.state == Stepping::kFresh || stepping.state == Stepping::kClose) {
-      arrival = look_at(session, stepping, depth, method, location);
+      arrival = look_at(session, env, jni, step, stepping, depth, method, location);
       Locked locked(step->mutex);
       if (step->stepping.state == Stepping::kIdle) {
         arrival = Arrival::kGoOn;  // given up meanwhile
@@ -192,16 +228,25 @@ void stop_FramePop(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread
   StopHit hits[StopRequests::kMost];
   StopRequest* step = step_of(scope.session(), jni, thread, hits);
   if (step == nullptr) return;
-  bool close = false;
+  look_closely(env, step, thread);
+  StopRequests::leave(jni, step);
+}
+
+void stop_MethodEntry(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thread,
+                      jmethodID method) {
+  StopHit hits[StopRequests::kMost];
+  StopRequest* step = step_of(scope.session(), jni, thread, hits);
+  if (step == nullptr) return;
+  bool wanted = false;
   {
     Locked locked(step->mutex);
-    if (step->stepping.state == Stepping::kAway) {
-      step->stepping.state = Stepping::kClose;
-      close = true;
-    }
+    wanted = step->stepping.entries;
   }
-  if (close) env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+  wanted = wanted && !passes_over(env, jni, step, method);
+  if (wanted) look_closely(env, step, thread);
   StopRequests::leave(jni, step);
+  // HotSpot reports only the instructions after the first, which is where the first line begins.
+  if (wanted) stop_SingleStep(scope, env, jni, thread, method, 0);
 }
 
 // A step by probes ends at the first line then, also where it is the line that it began at.
@@ -235,16 +280,8 @@ void StopRequests::frame_was_popped(JNIEnv* jni, Session& session, jthread threa
       if (step->stepping.state == Stepping::kAway) away = step->stepping.thread;
     }
     if (away != nullptr && jni->IsSameObject(away, thread) && session.pin(step->environment)) {
-      bool close = false;
-      {
-        Locked locked(step->mutex);
-        close = step->stepping.state == Stepping::kAway && step->stepping.thread == away;
-        if (close) step->stepping.state = Stepping::kClose;
-      }
       jvmtiEnv* env = step->environment->env;
-      if (close && env != nullptr) {
-        env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
-      }
+      if (env != nullptr) look_closely(env, step, thread);
       step->environment->in_flight.fetch_sub(1);
     }
     leave(jni, step);
@@ -301,7 +338,8 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   if (still && call.env->GetFrameCount(thread.c(), &depth) == JVMTI_ERROR_NONE &&
       call.env->GetFrameLocation(thread.c(), above, &method, &location) == JVMTI_ERROR_NONE) {
     depth -= above;
-    arrival = look_at(call.session, begun, depth, method, location);
+    arrival =
+        look_at(call.session, call.env, call.jni, request.get(), begun, depth, method, location);
   }
   jobject kept = hold(call.jni, thread.c());
   if (kept == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
@@ -322,6 +360,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   {
     Locked locked(request->mutex);
     lost = request->stepping.thread != before;
+    begun.entries = request->stepping.entries;
     if (!lost) request->stepping = begun;
   }
   if (lost) {

@@ -9,34 +9,42 @@ namespace jvmti {
 
 namespace {
 
+// What a function says of a method, asked once.
+template <class Says>
+bool known(StopRequest* request, jmethodID method, Says says) {
+  uint64_t key = reinterpret_cast<uint64_t>(method);
+  {
+    Locked locked(request->mutex);
+    uint32_t known = request->known_methods.find(key);
+    if (known != 0) return known == 2;
+  }
+  bool is_so = says();
+  constexpr uint32_t kMostKnown = 10000;
+  Locked locked(request->mutex);
+  if (request->known < kMostKnown && request->known_methods.find(key) == 0) {
+    request->known += request->known_methods.insert(key, is_so ? 2 : 1);
+  }
+  return is_so;
+}
+
 bool is_called_by(jvmtiEnv* env, JNIEnv* jni, StopRequest* request, jint depth) {
   jmethodID caller = nullptr;
   jlocation location = 0;
   if (env->GetFrameLocation(nullptr, depth + 1, &caller, &location) != JVMTI_ERROR_NONE)
     return false;
-  uint64_t key = reinterpret_cast<uint64_t>(caller);
-  {
-    Locked locked(request->mutex);
-    uint32_t known = request->known_callers.find(key);
-    if (known != 0) return known == 2;
-  }
-  char name[2 * kLongestClassName];
-  Deallocated<char> method(env);
-  LocalRef<jclass> klass(jni);
-  bool matches = false;
-  if (env->GetMethodDeclaringClass(caller, klass.out()) == JVMTI_ERROR_NONE &&
-      class_name(env, klass, name, kLongestClassName) &&
-      env->GetMethodName(caller, method.out(), nullptr, nullptr) == JVMTI_ERROR_NONE) {
+  return known(request, caller, [&] {
+    char name[2 * kLongestClassName];
+    Deallocated<char> method(env);
+    LocalRef<jclass> klass(jni);
+    if (env->GetMethodDeclaringClass(caller, klass.out()) != JVMTI_ERROR_NONE ||
+        !class_name(env, klass, name, kLongestClassName) ||
+        env->GetMethodName(caller, method.out(), nullptr, nullptr) != JVMTI_ERROR_NONE) {
+      return false;
+    }
     size_t length = std::strlen(name);
     snprintf(name + length, sizeof name - length, ".%s", method.get());
-    matches = matches_any(request->callers.get(), name);
-  }
-  constexpr uint32_t kMostKnown = 10000;
-  Locked locked(request->mutex);
-  if (request->known < kMostKnown && request->known_callers.find(key) == 0) {
-    request->known += request->known_callers.insert(key, matches ? 2 : 1);
-  }
-  return matches;
+    return matches_any(request->callers.get(), name);
+  });
 }
 
 bool is_wanted_thread(JNIEnv* jni, const StopRequest* request, jthread thread) {
@@ -52,6 +60,16 @@ bool is_wanted_thread(JNIEnv* jni, const StopRequest* request, jthread thread) {
 bool in_handler(const Session& session) {
   const Serving* serving = Serving::of(&session);
   return serving != nullptr && serving->handler;
+}
+
+bool passes_over(jvmtiEnv* env, JNIEnv* jni, StopRequest* step, jmethodID method) {
+  if (!step->classes) return false;
+  return known(step, method, [&] {
+    char name[kLongestClassName];
+    LocalRef<jclass> klass(jni);
+    return env->GetMethodDeclaringClass(method, klass.out()) == JVMTI_ERROR_NONE &&
+           class_name(env, klass, name, sizeof name) && matches_any(step->classes.get(), name);
+  });
 }
 
 bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread) {

@@ -9,6 +9,9 @@ namespace jvmti {
 // Whether the thread is to stop at what it has hit: its thread, callers, condition and passes fit.
 bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread);
 
+// Whether a step into calls lets the thread run through a method, up to what that calls.
+bool passes_over(jvmtiEnv* env, JNIEnv* jni, StopRequest* step, jmethodID method);
+
 // Asks the controller about those of the hits that want the thread; `step` has arrived already.
 // `write` adds what else the event brings.
 template <class Write>

@@ -13,6 +13,7 @@ namespace jvmti {
 constexpr int kBreakpointEvent = JVMTI_EVENT_BREAKPOINT;
 constexpr int kStepEvent = JVMTI_EVENT_SINGLE_STEP;
 constexpr int kFramePopEvent = JVMTI_EVENT_FRAME_POP;
+constexpr int kEntryEvent = JVMTI_EVENT_METHOD_ENTRY;
 constexpr int kExceptionEvent = JVMTI_EVENT_EXCEPTION;
 constexpr int kAccessEvent = JVMTI_EVENT_FIELD_ACCESS;
 constexpr int kModificationEvent = JVMTI_EVENT_FIELD_MODIFICATION;
@@ -25,7 +26,8 @@ struct Stepping {
     kIdle,   // it is not stepped
     kFresh,  // where it starts is where it comes by next
     kClose,  // every instruction is looked at
-    kAway    // in a call, or in the frame to be left: until that frame is popped
+    kAway    // in a call, or in the frame to be left: until that frame is popped, or a method of
+             // another class than those passed over begins
   };
   State state = kIdle;
   jthread thread = nullptr;  // a global reference
@@ -36,7 +38,8 @@ struct Stepping {
   jint line = -1;
   uint32_t probes = 0;  // the set whose probes report where it is; 0: the VM does
   bool ends = false;    // no frame below can be stepped: the end of the method is as far as it goes
-  bool due = false;     // it has arrived at a breakpoint, whose event follows and reports it
+  bool entries = false;  // methods that begin are reported
+  bool due = false;      // it has arrived at a breakpoint, whose event follows and reports it
 };
 
 struct StopRequest {
@@ -49,12 +52,12 @@ struct StopRequest {
   jint kinds = 0;           // of exceptions; of a breakpoint, what else it stops
   Vector<jobject> threads;  // the only ones, as global references; none stands for all
   Array<char> callers;      // patterns for the caller's class and name, one a line; null for all
-  Array<char> classes;      // patterns for the class prepared, redefined or thrown
+  Array<char> classes;      // patterns for the class prepared, redefined, thrown or passed over
   std::atomic<uint64_t> passes{0};
   std::atomic<uint32_t> uses{1};
   std::atomic<bool> removed{false};
   Mutex mutex{Guards::kLists};
-  Index known_callers;  // methods: 1 for no, 2 for yes
+  Index known_methods;  // whether callers match, or a step passes over: 1 for no, 2 for yes
   uint32_t known = 0;
   Stepping stepping;
   Installed* places = nullptr;

@@ -91,7 +91,10 @@ jvmtiError CreateStopRequest(Call& call, const In<jvmtiEvent>& event, const In<j
   }
   EventTaps* taps = call.environment->taps;
   taps[chosen - kFirstEvent].set(Tap::kStops, true);
-  if (chosen == kStepEvent) taps[kFramePopEvent - kFirstEvent].set(Tap::kStops, true);
+  if (chosen == kStepEvent) {
+    taps[kFramePopEvent - kFirstEvent].set(Tap::kStops, true);
+    if (request->classes) taps[kEntryEvent - kFirstEvent].set(Tap::kStops, true);
+  }
   uint32_t made = good ? call.session.stop_requests.add(request) : 0;
   if (made == 0) {
     free_request(call.jni, request);

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from jvmti.adapter.protocol.arguments import Arguments
@@ -31,17 +30,13 @@ class StepFilters:
     def __init__(self, given: Arguments) -> None:
         patterns = given.texts("skipClasses") if given.has("skipClasses") else [JDK]
         chosen = [one for text in patterns for one in (_JDK if text == JDK else (text,))]
-        self._matches: Callable[[str], object] | None = None
-        if chosen:
-            self._matches = matcher("\n".join(chosen))
+        self.classes = "\n".join(chosen) or None
+        """Patterns for the classes whose methods steps pass over, one a line."""
+        self._matches = None if self.classes is None else matcher(self.classes)
         self._synthetics = given.flag("skipSynthetics", True)
         self._constructors = given.flag("skipConstructors")
         self._initializers = given.flag("skipStaticInitializers")
         self._known: dict[Method, bool] = {}
-
-    def skips_class(self, name: str) -> bool:
-        """Whether steps pass over all methods of a class."""
-        return self._matches is not None and bool(self._matches(name))
 
     def skips(self, method: Method) -> bool:
         """Whether steps pass over a method."""
@@ -52,7 +47,7 @@ class StepFilters:
 
     def _skips(self, method: Method) -> bool:
         name, class_name = method.name, method.class_name
-        if self.skips_class(class_name):
+        if self._matches is not None and self._matches(class_name):
             return True
         if self._synthetics and ("$$Lambda" in class_name or "/0x" in class_name):
             return True  # it stands for a lambda, or is the glue of a method handle

@@ -175,14 +175,16 @@ class RunRequests:
         To make a request in the agent and to remove it takes as long as to use it.
         """
         stop = at.stop if isinstance(at, HaltedThread) else at
-        skips = None if step.filters is None else step.filters.skips_class
+        skips = None if step.filters is None else step.filters.classes
 
         def arrived(stop: Stop) -> None:
             self._arrived(step, stop)
 
         if before is not None:
-            before.begin_another(how, step.by, arrived, stop, skips)
-            return before
+            if before.skips == skips:
+                before.begin_another(how, step.by, arrived, stop)
+                return before
+            before.cancel()
         return Steps(
             self._session.vm,
             at.thread,

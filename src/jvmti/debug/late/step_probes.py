@@ -176,7 +176,7 @@ class StepProbes(EventProbes):
         owner: Hashable,
         thread: Thread,
         how: How,
-        skips: Callable[[str], bool] | None = None,
+        skips: Callable[[str], object] | None = None,
     ) -> Callers:
         """Put probes where a thread may arrive in its next step.
 
