@@ -43,7 +43,7 @@ def main() -> None:
     directory = Path(sys.argv[1]).absolute()
     directory.mkdir(parents=True, exist_ok=True)
     steps = [partial(install_runtime, directory / str(f), v) for f, v in RUNTIMES.items()]
-    steps += [partial(archive_classes, directory / str(f)) for f in RUNTIMES if f > min(RUNTIMES)]
+    steps += [partial(archive_classes, directory / str(f)) for f in RUNTIMES]
     steps += [partial(install_distribution_jdk, directory)]
     steps += [partial(install_eclipse_compiler, directory)]
     steps += [partial(install_heap_reader, directory)]
