@@ -31,7 +31,7 @@ from run import compile_program, machine, ratio_of, time_of  # noqa: E402
 import bytecode  # noqa: E402, F401 - an installed package has it
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from adapter.client import Client, Failed  # noqa: E402
+from adapter.client import COMMAND, Client, Failed  # noqa: E402
 from adapter.real_programs import jars_of  # noqa: E402
 
 Figures = dict[str, float]
@@ -192,21 +192,18 @@ class Editor:
     """An editor's side of a session.
 
     Args:
-        command: starts an adapter; without it, ours.
+        command: starts an adapter; by default ours.
         scope: what it calls the variables of a frame.
     """
 
-    def __init__(self, command: Sequence[Any] = (), scope: str = "Locals") -> None:
+    def __init__(self, command: Sequence[Any] = COMMAND, scope: str = "Locals") -> None:
         self._scope = scope
-        self._process: subprocess.Popen[bytes] | None = None
-        streams = None
-        if command:
-            pipe = subprocess.PIPE
-            self._process = subprocess.Popen(
-                list(map(str, command)), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-            )
-            streams = self._process.stdout, self._process.stdin
-        self.client = Client(streams, validates=False)
+        pipe = subprocess.PIPE
+        # Not by the tests' server of Pythons that have imported all: the start is what is measured.
+        self._process = subprocess.Popen(
+            list(map(str, command)), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        )
+        self.client = Client((self._process.stdout, self._process.stdin), validates=False)
         self.client.initialize()
         with suppress(Failed):  # there is no program yet, but all that answers requests is loaded
             self.client.ask("threads")
@@ -240,8 +237,7 @@ class Editor:
     def close(self) -> None:
         """End the session."""
         self.client.disconnect()
-        if self._process is not None:
-            self._process.wait()
+        self._process.wait()
 
 
 def _timed(action: Any) -> tuple[float, Any]:

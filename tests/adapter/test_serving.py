@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -81,6 +81,37 @@ def test_the_first_request_is_answered_before_the_others_can_be() -> None:
     answer = ended.stdout.splitlines()[0]
     assert answer.startswith("False False ")
     assert "supportsConfigurationDoneRequest" in answer
+
+
+_WHO_IMPORTS_NUMPY = """
+import sys, threading
+class Finder:
+    def find_spec(self, name, *more):
+        if name == "numpy":
+            print(threading.current_thread().name, file=sys.stderr)
+sys.meta_path.insert(0, Finder())
+from jvmti.commands import main
+sys.exit(main(["debug"]))
+"""
+
+
+def test_no_request_waits_for_numpy(program: JavaProgram) -> None:
+    """Its import takes longer than all that is asked for until the first stop and after a step."""
+    streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", _WHO_IMPORTS_NUMPY]
+    with subprocess.Popen(command, **streams) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        client = Client((process.stdout, process.stdin))
+        client.attach(program.pid, line("GROSS"))
+        thread = client.stopped("breakpoint")
+        for _ in range(2):
+            here = client.locals(thread)
+            client.variables(here["this"]["variablesReference"])
+            assert client.go("next", thread) == thread
+        client.disconnect()
+        assert process.wait(SOON) == 0
+        assert set(process.stderr.read().decode().splitlines()) <= {"jvmti thread events"}
 
 
 def test_editors_that_connect_to_a_socket_share_a_program(

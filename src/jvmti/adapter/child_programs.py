@@ -6,10 +6,10 @@ Such a JVM is held as soon as it is live, and runs on when the editor has attach
 from __future__ import annotations
 
 import logging
-import subprocess
 import threading
 from typing import TYPE_CHECKING
 
+from jvmti.deferred import subprocess
 from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
 from jvmti.target.errors import LaunchFailed

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import subprocess
+
+from jvmti.deferred import subprocess
 
 _GUARD = 'read -r word || { kill -s TERM -- "-$1"; sleep 5; kill -s KILL -- "-$1"; } 2>/dev/null'
 """Its input ends without a word when the adapter has been killed."""

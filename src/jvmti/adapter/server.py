@@ -10,6 +10,7 @@ from jvmti.adapter.initialization import Initialization
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.framing import Framing
 from jvmti.adapter.protocol.requests import Answer, answers_of
+from jvmti.deferred import without_collections
 
 if TYPE_CHECKING:
     from jvmti.adapter.subjects import Subjects
@@ -51,9 +52,10 @@ class Answers(Mapping[str, Answer]):
     def _others(self) -> Subjects:
         if self._subjects is None:
             # Imported here: the client has its first answer meanwhile.
-            from jvmti.adapter.subjects import Subjects
+            with without_collections():
+                from jvmti.adapter.subjects import Subjects
 
-            self._subjects = Subjects(self._conversation, self._initialization, self._token)
+                self._subjects = Subjects(self._conversation, self._initialization, self._token)
         return self._subjects
 
     def __getitem__(self, command: str) -> Answer:

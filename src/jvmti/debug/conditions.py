@@ -13,7 +13,6 @@ same instructions in the controller. It has no fields.
 from __future__ import annotations
 
 import ast
-import difflib
 import logging
 import operator
 import struct
@@ -21,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.debug.variables import Variable, object_or_text
+from jvmti.deferred import difflib
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation

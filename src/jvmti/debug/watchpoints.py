@@ -187,7 +187,7 @@ class Watchpoint(StopRequest):
         return [
             one
             for one, status, pool in zip(
-                loaded, pools.status.tolist(), pools.constant_pool_bytes, strict=True
+                loaded, pools.status_list(), pools.constant_pool_bytes, strict=True
             )
             if not status and name in bytes(pool)
         ]

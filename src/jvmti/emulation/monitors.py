@@ -182,7 +182,7 @@ class MonitorEngine:
     def _found(self, exact: list[Locked], owned: list[_Candidate]) -> list[MonitorStackDepthInfo]:
         """The VM's report, which lacks objects, with the objects."""
         hashes = self._vm.lookup_env.map.get_object_hash_code([one.item for one in owned])
-        known = dict(zip(hashes.value.tolist(), [one.item for one in owned], strict=True))
+        known = dict(zip(hashes.listed(), [one.item for one in owned], strict=True))
         found: dict[int, MonitorStackDepthInfo] = {}
         for one in exact:
             item = known.get(one.hash_code) or self._search(one.class_name, one.hash_code)
@@ -203,7 +203,7 @@ class MonitorEngine:
                 log.warning("a monitor of class %s is left out: %s", class_name, refused)
                 return None
             hashes = self._vm.lookup_env.map.get_object_hash_code(items)
-            for item, code in zip(items, hashes.value.tolist(), strict=True):
+            for item, code in zip(items, hashes.listed(), strict=True):
                 if code == hash_code:
                     return item
         return None
@@ -296,7 +296,7 @@ class _Locks:
         """Frames of synchronized methods: the class for a static one, else ``None``."""
         methods = list(dict.fromkeys(frame.method for frame in frames))
         modifiers = vm.lookup_env.map.get_method_modifiers(methods) if methods else None
-        flags = dict(zip(methods, modifiers.value.tolist(), strict=True)) if modifiers else {}
+        flags = dict(zip(methods, modifiers.listed(), strict=True)) if modifiers else {}
         for depth, frame in enumerate(frames):
             flag = flags[frame.method]
             if not flag & MethodModifiers.SYNCHRONIZED:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.interface.errors import JavaException, JvmtiError
 
 if TYPE_CHECKING:

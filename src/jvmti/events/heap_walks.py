@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy
-
+from jvmti.deferred import is_whole, numpy
 from jvmti.env.callbacks import TagCell
 from jvmti.env.structures import (
     MEMBER_OF,
@@ -96,7 +95,7 @@ VISIT = Controls(
 ITERATION = Controls(IterationControl, (int(IterationControl.ABORT),))
 
 _DTYPES = {
-    int(one): numpy.dtype(code)
+    int(one): code
     for one, code in (
         (PrimitiveType.BOOLEAN, "?"),
         (PrimitiveType.BYTE, "<i1"),
@@ -193,7 +192,7 @@ def _checked_tag(cell: TagCell) -> int:
     tag: Any = cell.value
     if tag.__class__ is int and -_LARGEST <= tag <= _LARGEST:
         return int(tag)
-    if not isinstance(tag, int | numpy.integer) or isinstance(tag, bool):
+    if not is_whole(tag) or isinstance(tag, bool):
         raise TypeError(f"a tag must be int, not {type(tag).__name__}")
     if not -_LARGEST - 1 <= tag <= _LARGEST:
         raise OverflowError(f"the tag {tag} does not fit jlong")
@@ -306,7 +305,7 @@ class Arrays(Visits):
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         class_tag, size, tag, count, letter = row
-        dtype = _DTYPES[letter]
+        dtype = numpy.dtype(_DTYPES[letter])
         data = bytearray(self.walk.take(count * dtype.itemsize))
         elements = numpy.frombuffer(data, dtype)
         return class_tag, size, self.cell(tag), count, _primitive_type(letter), elements

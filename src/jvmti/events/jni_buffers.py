@@ -7,31 +7,27 @@ writes it. It becomes invalid when the call continues.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 
 if TYPE_CHECKING:
     from jvmti.wire.session import Session
 
-Array = numpy.ndarray[Any, Any]
+Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 _TYPES = {
-    letter: numpy.dtype(code)
-    for letter, code in {
-        "Z": "?",
-        "B": "i1",
-        "c": "u1",
-        "C": "<u2",
-        "S": "<i2",
-        "I": "<i4",
-        "J": "<i8",
-        "F": "<f4",
-        "D": "<f8",
-    }.items()
+    "Z": "?",
+    "B": "i1",
+    "c": "u1",
+    "C": "<u2",
+    "S": "<i2",
+    "I": "<i4",
+    "J": "<i8",
+    "F": "<f4",
+    "D": "<f8",
 }
 
 
@@ -51,7 +47,7 @@ class JniBuffer:
         self, session: Session, letter: str, writable: bool, number: int, length: int, address: int
     ) -> None:
         self.address = address
-        self.dtype = _TYPES[letter]
+        self.dtype = numpy.dtype(_TYPES[letter])
         self.writable = writable
         self._number = number
         self._length = length

@@ -161,7 +161,7 @@ class _Steps:
         if len(threads) and number:
             live = self._vm.env.get_all_threads()
             numbers = self._vm.map.get_long_field(live, numpy.full(len(live), number, "<u8"))
-            by_number = dict(zip(numbers.value.tolist(), live, strict=True))
+            by_number = dict(zip(numbers.listed(), live, strict=True))
             column = self._snapshot.column(roots[threads].tolist())
             for at, index, tid in zip(
                 threads.tolist(), roots[threads].tolist(), column["tid"].tolist(), strict=True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
@@ -16,6 +15,7 @@ from jvmti.debug.breakpoints import Breakpoint, class_patterns
 from jvmti.debug.catchpoints import Catchpoint
 from jvmti.debug.stops import Stop
 from jvmti.debug.watchpoints import Watchpoint
+from jvmti.deferred import subprocess
 from jvmti.emulation.registry import Emulation
 from jvmti.env.environment import Env, Mapped
 from jvmti.env.services import CALLBACKS, CAPABILITY_POOL, HANDLERS, STREAMS

@@ -10,15 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any
 
+from jvmti.deferred import shutil, subprocess
 from jvmti.target.agent_library import is_elf, library_for_executable, own_library
 from jvmti.target.connection import Connection
 from jvmti.target.errors import (

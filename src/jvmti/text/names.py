@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 
 BOOTSTRAP = "bootstrap"
@@ -66,6 +65,8 @@ def similar_names(pattern: str, names: Iterable[str], most: int = 4) -> list[str
     lasts: dict[str, list[str]] = {}
     for name in names:
         lasts.setdefault(name.rpartition(".")[2].lower(), []).append(name)
+    import difflib  # for mistakes only
+
     alike = difflib.get_close_matches(word, lasts, most, 0.6)
     further = [name for last in alike for name in lasts[last] if name not in containing]
     return (containing + further)[:most]

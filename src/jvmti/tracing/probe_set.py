@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import re
 import threading
@@ -11,6 +10,7 @@ from types import TracebackType
 from typing import Any, NoReturn, TypeVar
 
 from jvmti import display
+from jvmti.deferred import difflib
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy
-
 from jvmti import display
+from jvmti.deferred import numpy
 from jvmti.instrumentation.probes import BadProbe, Operand
 from jvmti.interface.signatures import parameters_of
 from jvmti.layouts.probe_memory import TALLIES

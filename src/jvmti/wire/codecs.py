@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
-import numpy
-
+from jvmti.deferred import is_boolean, is_scalar, is_whole, numpy
 from jvmti.interface import shapes
 from jvmti.interface.constants import constant_named
 from jvmti.interface.declaration import Declaration
@@ -79,7 +78,7 @@ def narrowed(value: Any, dtype: numpy.dtype[Any], where: str) -> numpy.ndarray[A
     if dtype.kind in "iu" and array.dtype.kind in "fO" and not isinstance(value, numpy.ndarray):
         # Python numbers that have no common integer type in NumPy.
         numbers = list(value)
-        if all(isinstance(number, int | numpy.integer) for number in numbers):
+        if all(map(is_whole, numbers)):
             limits = numpy.iinfo(dtype)
             if all(limits.min <= number <= limits.max for number in numbers):
                 return numpy.array(numbers, dtype)
@@ -156,10 +155,10 @@ def encoder_of(shape: shapes.Shape, where: str) -> Encoder:
 
             return put_bytes
         case shapes.ElementBlock(c, _):
-            dtype = numpy.dtype(shapes.ELEMENT_CODES[c])
+            code = shapes.ELEMENT_CODES[c]
 
             def put_elements(value: Any, parts: list[bytes], session: Any) -> None:
-                data = narrowed(value, dtype, where).tobytes()
+                data = narrowed(value, numpy.dtype(code), where).tobytes()
                 parts.append(_size_of(data, where) + data)
 
             return put_elements
@@ -228,9 +227,7 @@ def _number_encoder(c: str, code: str, python: Any, where: str) -> Encoder:
         try:
             parts.append(packed.pack(value))
         except (struct.error, OverflowError) as error:
-            numbers = (int, float, numpy.integer, numpy.floating)
-            whole = (int, numpy.integer)
-            if isinstance(value, numbers if floating else whole):
+            if is_whole(value) or (floating and _is_float(value)):
                 raise OverflowError(f"{where}: {value!r} does not fit {c}") from None
             if isinstance(value, str) and python is not None and hasattr(python, "__prefix__"):
                 parts.append(packed.pack(constant_named(python, value)))
@@ -249,12 +246,16 @@ def _number_encoder(c: str, code: str, python: Any, where: str) -> Encoder:
         return put_number
 
     def put_boolean(value: Any, parts: list[bytes], session: Any) -> None:
-        whole = isinstance(value, int | numpy.integer) and value in (0, 1)
-        if not whole and not isinstance(value, bool | numpy.bool_):
+        if not (is_whole(value) and value in (0, 1)) and not is_boolean(value):
             raise TypeError(f"{where} must be bool, not {type(value).__name__}")
         parts.append(b"\x01" if value else b"\x00")
 
     return put_boolean
+
+
+def _is_float(value: object) -> TypeGuard[float]:
+    """Whether it is a floating-point number of Python or NumPy."""
+    return isinstance(value, float) or (is_scalar(value) and isinstance(value, numpy.floating))
 
 
 def _arguments_encoder(where: str) -> Encoder:
@@ -265,16 +266,16 @@ def _arguments_encoder(where: str) -> Encoder:
         for number, one in enumerate(value, 1):
             if one is None:
                 parts.append(b"L" + bytes(8))
-            elif isinstance(one, bool | numpy.bool_):
+            elif is_boolean(one):
                 parts.append(b"J" + I64.pack(int(one)))
-            elif isinstance(one, int | numpy.integer):
+            elif is_whole(one):
                 try:
                     parts.append(b"J" + I64.pack(int(one)))
                 except struct.error:
                     raise OverflowError(
                         f"argument {number}: {one} does not fit a Java long"
                     ) from None
-            elif isinstance(one, float | numpy.floating):
+            elif _is_float(one):
                 parts.append(b"D" + F64.pack(float(one)))
             elif hasattr(one, "_handle"):
                 reference = shapes.Reference(type(one))
@@ -357,13 +358,13 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
 
             return get_bytes
         case shapes.ElementBlock(c, _):
-            dtype = numpy.dtype(shapes.ELEMENT_CODES[c])
+            code = shapes.ELEMENT_CODES[c]
 
             def get_elements(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
                 length = max(I32.unpack_from(buffer, at)[0], 0)
                 at += 4
                 data = bytearray(buffer[at : at + length])
-                return numpy.frombuffer(data, dtype), at + length
+                return numpy.frombuffer(data, code), at + length
 
             return get_elements
         case shapes.Token():

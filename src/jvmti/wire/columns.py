@@ -3,18 +3,23 @@
 A map request sends a column for each argument that varies and the others once; the reply has a
 status for each row and the result's leaves as columns.  Numbers arrive as NumPy arrays, handles as
 `HandleColumn`, text as `TextColumn`, lists as `ListColumn`, structures as dictionaries of columns.
+
+Columns keep numbers as they came until somebody asks for an array: most programs that attach need
+a few rows, and NumPy takes longer to import than all that they do.
 """
 
 from __future__ import annotations
 
 import fcntl
+import itertools
 import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
 
-import numpy
-
+from jvmti.deferred import is_array, numpy
 from jvmti.interface import shapes
 from jvmti.interface.declaration import Declaration
 from jvmti.interface.errors import (
@@ -33,35 +38,99 @@ from jvmti.wire.ownership import block_of
 from jvmti.wire.protocol import MAP, MAP_PARAMETER, Flag, Kind, Status
 from jvmti.wire.session import Session
 
+Numbers: TypeAlias = "numpy.ndarray[Any, Any] | memoryview[Any]"
+"""Numbers as they came, or as somebody asked for them."""
+
 _SHARE_ABOVE = 256 * 1024
 """Requests larger than this many bytes travel in shared memory."""
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 
 
+def packed(handles: Iterable[int]) -> memoryview[int]:
+    """Handles as a column for a map request, as numbers; who gives them keeps their objects."""
+    return memoryview(array("Q", handles))
+
+
+def as_numbers(data: memoryview[Any], code: str) -> memoryview[Any]:
+    """Bytes from the agent as numbers of a type of `struct`, without copying them."""
+    kind: Any = code
+    return data.cast(kind) if len(data) else memoryview(bytes(8)).cast(kind)[:0]
+
+
+def array_of(numbers: Any) -> numpy.ndarray[Any, Any]:
+    """Numbers as an array of NumPy."""
+    if is_array(numbers):
+        return numbers
+    found: numpy.ndarray[Any, Any] = numpy.frombuffer(numbers, f"<{numbers.format}")
+    return found
+
+
+def ends_of(lengths: list[int]) -> list[int]:
+    """Where pieces of these lengths begin, and the last one ends; missing ones have none."""
+    return [0, *itertools.accumulate(length if length > 0 else 0 for length in lengths)]
+
+
+class Fields(dict[str, Any]):
+    """Columns by name, whose numbers become arrays when they are asked for."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        if isinstance(found, memoryview):
+            found = self[name] = array_of(found)
+        return found
+
+    def listed(self, name: str) -> list[Any]:
+        """A column of numbers as a list."""
+        found: list[Any] = super().__getitem__(name).tolist()
+        return found
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The column of a name, or something else where there is none."""
+        return self[name] if name in self else default
+
+    def values(self) -> Any:
+        """All columns."""
+        return {name: self[name] for name in self}.values()
+
+    def items(self) -> Any:
+        """All columns with their names."""
+        return {name: self[name] for name in self}.items()
+
+    def take(self, others: Fields) -> None:
+        """Add the columns of others, as they came."""
+        dict.update(self, dict.items(others))
+
+
 class HandleColumn(Sequence[Any]):
     """Thousands of handles with one owner, made into objects one by one on demand."""
 
-    def __init__(self, session: Session, array: numpy.ndarray[Any, Any]) -> None:
+    def __init__(self, session: Session, handles: Numbers) -> None:
         self.session = session
-        self._owner = session.ownership.own(self, array)
+        self._owner = session.ownership.own(self, handles)
 
     @property
     def array(self) -> numpy.ndarray[Any, Any]:
         """The handles as ``uint64``; 0 is null."""
-        return self._owner.array
+        found = self._owner.handles = array_of(self._owner.handles)
+        return found
 
     @array.setter
     def array(self, handles: numpy.ndarray[Any, Any]) -> None:
-        self._owner.array = handles
+        self._owner.handles = handles
 
     def __len__(self) -> int:
-        return len(self._owner.array)
+        return len(self._owner.handles)
+
+    def numbers(self) -> list[int]:
+        """The handles as numbers; 0 is null."""
+        found: list[int] = self._owner.handles.tolist()
+        return found
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        handle = int(self.array[index])
+        handle = int(self._owner.handles[index])
         if handle == 0:
             return None
         cls = self.session.classes[handle >> 56]
@@ -73,9 +142,15 @@ class HandleColumn(Sequence[Any]):
 
     def release(self) -> None:
         """Release all of them now."""
-        array, self.array = self.array, self.array[:0]
-        if block := block_of(array):
+        owner = self._owner
+        handles, owner.handles = owner.handles, owner.handles[:0]
+        if block := block_of(handles):
             self.session.ownership.give_up(block)
+
+    def tobytes(self) -> bytes:
+        """The handles as the agent reads them."""
+        found: bytes = self._owner.handles.tobytes()
+        return found
 
     def __repr__(self) -> str:
         return f"<{quantity(len(self), 'handle')}>"
@@ -85,33 +160,48 @@ class TextColumn(Sequence[Any]):
     """Strings as offsets into one block of modified UTF-8; ``None`` for a missing one.
 
     Attributes:
-        lengths: bytes of each, -1 for none, as ``int32``.
         data: all of them, one after the other.
     """
 
-    def __init__(self, lengths: numpy.ndarray[Any, Any], data: bytes) -> None:
-        self.lengths = lengths
+    def __init__(self, lengths: Numbers, data: bytes) -> None:
+        self._lengths = lengths
         self.data = data
-        self.offsets = numpy.zeros(len(lengths) + 1, numpy.int64)
-        numpy.cumsum(numpy.maximum(lengths, 0), out=self.offsets[1:])
+
+    @property
+    def lengths(self) -> numpy.ndarray[Any, Any]:
+        """Bytes of each, -1 for none, as ``int32``."""
+        found = self._lengths = array_of(self._lengths)
+        return found
+
+    @cached_property
+    def offsets(self) -> numpy.ndarray[Any, Any]:
+        """Where each begins in ``data``, and the last one ends."""
+        return numpy.array(self._ends, numpy.int64)
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return ends_of(self._lengths.tolist())
 
     def __len__(self) -> int:
-        return len(self.lengths)
+        return len(self._lengths)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        if self.lengths[index] < 0:
+        if self._lengths[index] < 0:
             return None
+        return text.decode(self._piece(index))
+
+    def _piece(self, index: int) -> bytes:
         index = range(len(self))[index]
-        return text.decode(self.data[self.offsets[index] : self.offsets[index + 1]])
+        return self.data[self._ends[index] : self._ends[index + 1]]
 
     def __iter__(self) -> Iterator[Any]:
         at = 0
         data = self.data
         plain = data.isascii()
         whole = data.decode("ascii") if plain else ""
-        for length in self.lengths.tolist():
+        for length in self._lengths.tolist():
             if length < 0:
                 yield None
                 continue
@@ -123,27 +213,43 @@ class TextColumn(Sequence[Any]):
 
 
 class ListColumn(Sequence[Any]):
-    """Lists as offsets into columns of their items.
+    """Lists as offsets into columns of their items."""
 
-    Attributes:
-        counts: items of each list, as ``int32``.
-        items: the items of all lists, one after the other: a column or a dictionary of columns.
-    """
+    def __init__(self, counts: Numbers, items: Any) -> None:
+        self._counts = counts
+        self._items = items
 
-    def __init__(self, counts: numpy.ndarray[Any, Any], items: Any) -> None:
-        self.counts = counts
-        self.items = items
-        self.offsets = numpy.zeros(len(counts) + 1, numpy.int64)
-        numpy.cumsum(numpy.maximum(counts, 0), out=self.offsets[1:])
+    @property
+    def counts(self) -> numpy.ndarray[Any, Any]:
+        """Items of each list, as ``int32``."""
+        found = self._counts = array_of(self._counts)
+        return found
+
+    @property
+    def items(self) -> Any:
+        """The items of all lists, one after the other: a column or a dictionary of columns."""
+        if isinstance(self._items, memoryview):
+            self._items = array_of(self._items)
+        return self._items
+
+    @cached_property
+    def offsets(self) -> numpy.ndarray[Any, Any]:
+        """Where each begins in ``items``, and the last one ends."""
+        return numpy.array(self.ends, numpy.int64)
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """The same as a list."""
+        return ends_of(self._counts.tolist())
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return len(self._counts)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
         index = range(len(self))[index]
-        part = slice(int(self.offsets[index]), int(self.offsets[index + 1]))
+        part = slice(self.ends[index], self.ends[index + 1])
         if isinstance(self.items, dict):
             return {name: column[part] for name, column in self.items.items()}
         return self.items[part]
@@ -156,19 +262,33 @@ class Columns:
     """The outcome of a map request.
 
     Attributes:
-        status: for each row 0 or the error code, as ``uint16``; a row whose call threw a Java
-            exception has 1000.
         columns: the results by name; a function with one result has it under ``"value"``.
 
     The columns are attributes as well: ``columns.signature``.
     """
 
-    def __init__(self, status: numpy.ndarray[Any, Any], columns: dict[str, Any]) -> None:
-        self.status = status
+    def __init__(self, status: Numbers, columns: dict[str, Any]) -> None:
+        self._status = status
         self.columns = columns
 
+    @property
+    def status(self) -> numpy.ndarray[Any, Any]:
+        """For each row 0 or the error code, as ``uint16``; 1000 for a Java exception."""
+        found = self._status = array_of(self._status)
+        return found
+
+    def status_list(self) -> list[int]:
+        """The same as a list."""
+        found: list[int] = self._status.tolist()
+        return found
+
+    def listed(self, name: str = "value") -> list[Any]:
+        """A column of numbers as a list."""
+        columns = self.columns
+        return columns.listed(name) if isinstance(columns, Fields) else list(columns[name])
+
     def __len__(self) -> int:
-        return len(self.status)
+        return len(self._status)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -180,10 +300,9 @@ class Columns:
 
     def check(self) -> Columns:
         """Raise the error of the first row that has one; otherwise return the columns."""
-        bad = numpy.flatnonzero(self.status)
-        if bad.size:
-            row = int(bad[0])
-            status = int(self.status[row])
+        statuses = self.status_list()
+        if any(statuses):
+            row, status = next((row, one) for row, one in enumerate(statuses) if one)
             where = f"in row {row} of {len(self)}"
             if status == Status.JAVA_EXCEPTION:
                 # Columns carry no throwables; only a single call knows which it was.
@@ -194,7 +313,7 @@ class Columns:
         return self
 
     def __repr__(self) -> str:
-        failed = int(numpy.count_nonzero(self.status))
+        failed = sum(map(bool, self.status_list()))
         return (
             f"<{quantity(len(self), 'row')} of {', '.join(self.columns) or 'nothing'}, "
             f"{failed} failed>"
@@ -208,14 +327,17 @@ class _Leaves:
         self.session = session
         self.leaves = iter(leaves)
 
+    def _numbers(self, code: str) -> memoryview[Any]:
+        return as_numbers(next(self.leaves), code)
+
     def column(self, shape: shapes.Shape) -> Any:
         match shape:
             case shapes.Number(_, code, _):
-                return numpy.frombuffer(next(self.leaves), numpy.dtype(code).newbyteorder("<"))
+                return self._numbers(code)
             case shapes.Reference():
-                return HandleColumn(self.session, numpy.frombuffer(next(self.leaves), "<u8"))
+                return HandleColumn(self.session, self._numbers("Q"))
             case shapes.Text() | shapes.Unicode() | shapes.Bytes() | shapes.ElementBlock():
-                lengths = numpy.frombuffer(next(self.leaves), "<i4")
+                lengths = self._numbers("i")
                 data = bytes(next(self.leaves))
                 if isinstance(shape, shapes.Text):
                     return TextColumn(lengths, data)
@@ -223,12 +345,12 @@ class _Leaves:
                     return UnicodeColumn(lengths, data)
                 return BlockColumn(lengths, data, shape)
             case shapes.Token() | shapes.CapabilitySet() | shapes.Pointer():
-                return numpy.frombuffer(next(self.leaves), "<u8")
+                return self._numbers("Q")
             case shapes.List(item, _, _):
-                counts = numpy.frombuffer(next(self.leaves), "<i4")
+                counts = self._numbers("i")
                 return ListColumn(counts, self.column(item))
             case shapes.Structure(_, _, fields):
-                return {name: self.column(field) for name, field in fields}
+                return Fields((name, self.column(field)) for name, field in fields)
         raise TypeError(shape)
 
 
@@ -238,9 +360,7 @@ class UnicodeColumn(TextColumn):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        piece = self.data[self.offsets[index] : self.offsets[index + 1]]
-        return piece.decode("utf-16-le", "surrogatepass")
+        return self._piece(index).decode("utf-16-le", "surrogatepass")
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -249,20 +369,26 @@ class UnicodeColumn(TextColumn):
 class BlockColumn(TextColumn):
     """Blocks of bytes or elements as offsets into one block."""
 
-    def __init__(self, lengths: numpy.ndarray[Any, Any], data: bytes, shape: shapes.Shape) -> None:
+    def __init__(self, lengths: Numbers, data: bytes, shape: shapes.Shape) -> None:
         super().__init__(lengths, data)
-        self.dtype = (
-            numpy.dtype(shapes.ELEMENT_CODES[shape.c])
-            if isinstance(shape, shapes.ElementBlock)
-            else None
-        )
+        self._code: str | None = None
+        if isinstance(shape, shapes.ElementBlock):
+            self._code = shapes.ELEMENT_CODES[shape.c]
+
+    def listed(self, index: int) -> list[Any]:
+        """The elements of one block as a list."""
+        return as_numbers(memoryview(self._piece(index)), self._code or "B").tolist()
+
+    @property
+    def dtype(self) -> numpy.dtype[Any] | None:
+        """The type of the elements; ``None`` for bytes."""
+        return None if self._code is None else numpy.dtype(self._code)
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return [self[i] for i in range(*index.indices(len(self)))]
-        index = range(len(self))[index]
-        piece = self.data[self.offsets[index] : self.offsets[index + 1]]
-        return piece if self.dtype is None else numpy.frombuffer(piece, self.dtype)
+        piece = self._piece(index)
+        return piece if self._code is None else numpy.frombuffer(piece, self._code)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -272,7 +398,15 @@ def _as_column(value: Any, shape: shapes.Shape) -> bool:
     """Whether an argument varies by row."""
     if isinstance(shape, shapes.List | shapes.Arguments | shapes.ElementBlock | shapes.Bytes):
         return False
-    return isinstance(value, list | tuple | numpy.ndarray | HandleColumn | TextColumn)
+    return (
+        isinstance(value, list | tuple | HandleColumn | TextColumn)
+        or is_array(value)
+        or _is_packed(value)
+    )
+
+
+def _is_packed(value: Any) -> bool:
+    return isinstance(value, memoryview) and value.format == "Q"
 
 
 def map_call(
@@ -284,8 +418,9 @@ def map_call(
 ) -> Columns:
     """Call a function once for each row of its column arguments.
 
-    Lists, tuples, NumPy arrays and columns of earlier results are columns and must be of one
-    length; everything else is the same for all rows.  Without any column there is one row.
+    Lists, tuples, NumPy arrays, `packed` handles and columns of earlier results are columns and
+    must be of one length; everything else is the same for all rows.  Without any column there is
+    one row.
     Returned objects are not identified: two handles may name the same object.
 
     Raises:
@@ -298,7 +433,7 @@ def map_call(
     for (name, shape), put, value in zip(codec.inputs, codec.encoders, arguments, strict=True):
         column = _as_column(value, shape)
         if column:
-            if isinstance(value, numpy.ndarray) and value.ndim != 1:
+            if is_array(value) and value.ndim != 1:
                 raise ValueError(
                     f"{declaration.name}() column {name} must have one dimension, not {value.ndim}"
                 )
@@ -364,7 +499,7 @@ def map_here(
         }
     else:
         found = dict.fromkeys(names, results)
-    return Columns(numpy.array(statuses, "<u2"), found)
+    return Columns(memoryview(array("H", statuses)), found)
 
 
 def _encode_column(
@@ -375,10 +510,12 @@ def _encode_column(
             raise ForeignHandle(
                 f"{where} belongs to another session; handles are valid in their own session only"
             )
-        return value.array.tobytes()
-    if isinstance(shape, shapes.Number) and isinstance(value, numpy.ndarray):
+        return value.tobytes()
+    if isinstance(shape, shapes.Reference) and _is_packed(value):
+        return bytes(value)
+    if isinstance(shape, shapes.Number) and is_array(value):
         return narrowed(value, numpy.dtype(shape.code), where).tobytes()
-    if isinstance(shape, shapes.Reference) and isinstance(value, numpy.ndarray):
+    if isinstance(shape, shapes.Reference) and is_array(value):
         return narrowed(value, numpy.dtype("<u8"), where).tobytes()
     inner: list[bytes] = []
     for one in value:
@@ -435,18 +572,18 @@ def _decode(
         (length,) = U32.unpack_from(view, at)
         pieces.append(view[at + 4 : at + 4 + length])
         at += 4 + length
-    status = numpy.frombuffer(pieces[0], "<u2")
+    status = as_numbers(pieces[0], "H")
     if len(status) != rows:
         raise ProtocolError("the agent's reply has fewer rows than it announces")
     leaves = _Leaves(session, pieces[1:])
-    columns: dict[str, Any] = {}
+    columns = Fields()
     for name, shape in results:
         column = leaves.column(shape)
-        if name == "" and isinstance(column, dict):
-            columns.update(column)
+        if name == "" and isinstance(column, Fields):
+            columns.take(column)
         else:
             columns[name or "value"] = column
     return Columns(status, columns)
 
 
-__all__ = ["Columns", "HandleColumn", "ListColumn", "TextColumn", "map_call", "map_here"]
+__all__ = ["Columns", "HandleColumn", "ListColumn", "TextColumn", "map_call", "map_here", "packed"]

@@ -15,23 +15,31 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any, final
 
-import numpy
-
+from jvmti.deferred import is_array, numpy
 from jvmti.interface.errors import ProtocolError
 from jvmti.wire.protocol import RELEASED
 
 RELEASE = RELEASED.struct
 """A handle to release, and how often the controller received it."""
 
-_ROWS = numpy.dtype([("handle", "<u8"), ("count", "<u4")])
+_ROWS = [("handle", "<u8"), ("count", "<u4")]
 _ISSUED = 32
 """Kinds from here on live in the agent's tables and have no owner."""
 _FIRST_ISSUED = _ISSUED << 56
+_MANY = 10_000
+"""Handles of a column from which NumPy is worth its import."""
 _new: Any = object.__new__
 
 
-def block_of(handles: numpy.ndarray[Any, Any]) -> bytes:
-    """Releases handles that were received once each; skips those without an owner."""
+def block_of(handles: Any) -> bytes:
+    """Releases handles that were received once each; skips those without an owner.
+
+    Args:
+        handles: an array of NumPy, or a memory view.
+    """
+    if not is_array(handles) and len(handles) < _MANY:
+        return b"".join([RELEASE.pack(one, 1) for one in handles if 0 < one < _FIRST_ISSUED])
+    handles = numpy.asarray(handles)
     owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]
     if not owned.size:
         return b""
@@ -52,8 +60,9 @@ class _Wrapper(weakref.ref[Any]):
 class ColumnOwner(weakref.ref[Any]):
     """Knows the handles of a column."""
 
-    __slots__ = ("array",)
-    array: numpy.ndarray[Any, Any]
+    __slots__ = ("handles",)
+    handles: Any
+    """An array of NumPy, or a memory view."""
 
 
 class Ownership:
@@ -136,10 +145,10 @@ class Ownership:
         if reference is not None and reference() is wrapper:
             self._gone.append(reference)
 
-    def own(self, column: Any, handles: numpy.ndarray[Any, Any]) -> ColumnOwner:
+    def own(self, column: Any, handles: Any) -> ColumnOwner:
         """The record of a column's handles; change it when they change."""
         owner = ColumnOwner(column, self._notify)
-        owner.array = handles
+        owner.handles = handles
         self._columns[id(owner)] = owner
         return owner
 
@@ -185,10 +194,10 @@ class Ownership:
         """The handles that a column owned; the second call returns nothing."""
         self._columns.pop(id(gone), None)
         try:
-            array, gone.array = gone.array, gone.array[:0]
+            handles, gone.handles = gone.handles, gone.handles[:0]
         except AttributeError:
             return b""  # Ctrl-C came while it was made
-        return block_of(array)
+        return block_of(handles)
 
     def forget(self) -> None:
         """The session is over: forget the releases."""

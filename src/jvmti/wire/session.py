@@ -14,7 +14,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
@@ -36,6 +35,7 @@ from jvmti.interface.errors import (
     error_for,
 )
 from jvmti.interface.frozen import frozen
+from jvmti.interruption import apart
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes.limits import shortage
@@ -133,25 +133,6 @@ class Greeting:
     held: bool
     """The VM waits in the OnLoad phase."""
     token: str
-
-
-def _apart(function: Callable[[], Channel]) -> Channel:
-    """Call a function where no signal interrupts it, and return its result.
-
-    An interruption in the middle of the first connection would end the session.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return function()
-    future: Future[Channel] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(function())
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=run, name="jvmti opening a channel", daemon=True).start()
-    return future.result()
 
 
 class Session:
@@ -325,7 +306,8 @@ class Session:
                 )
 
         try:
-            return _apart(lambda: self._open(ask))
+            # An interruption in the middle of the first connection would end the session.
+            return apart(lambda: self._open(ask))
         except TargetLost as lost:
             if self.closed is None:
                 self.closed = str(lost)

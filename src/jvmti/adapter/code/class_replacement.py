@@ -7,9 +7,6 @@ says why.
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +16,7 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.classfile.structure import ClassFile
+from jvmti.deferred import shutil, subprocess, tempfile
 from jvmti.interface.errors import Error
 from jvmti.text.printable import printable, printable_lines
 

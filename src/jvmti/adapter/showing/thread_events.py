@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
+_LATER = 1.0
+"""Seconds until the VM records; what starts or ends before is noticed then. To read what it records
+takes NumPy, for whose import the first stop of a session need not wait."""
 _TOGETHER = 0.3
 """Seconds of which the changes are reported together."""
 _AT_ONCE = 200
@@ -43,10 +46,13 @@ class ThreadEvents:
     def _run(self) -> None:
         vm, over = self._session.vm, self._session.conversation.is_over
         try:
+            self._known = self._now()
+            if over.wait(_LATER):
+                return
             with vm.env.stream(
                 ["ThreadStart", "ThreadEnd"], size=_RING, timestamps=False
             ) as stream:
-                self._known = self._now()
+                self._report()
                 while not over.is_set() and not stream.closed:
                     if not stream.read(timeout=1.0):
                         continue

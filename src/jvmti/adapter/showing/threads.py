@@ -61,7 +61,7 @@ class ThreadRequests:
         about = vm.env.map.get_thread_info(threads)
         named = [
             (number, printable(name) or f"virtual thread {number}")
-            for number, name, status in zip(numbers, about.name, about.status.tolist(), strict=True)
+            for number, name, status in zip(numbers, about.name, about.status_list(), strict=True)
             if not status
         ]
         left: dict[str, int] = {}

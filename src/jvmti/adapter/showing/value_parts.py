@@ -14,11 +14,13 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.showing.shown_values import text_of
 from jvmti.interface.errors import Error
 from jvmti.model.classes.java_class import Class
+from jvmti.model.objects.arrays import listed_numbers
 from jvmti.model.objects.java_object import write_field
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import read_elements, read_fields
 from jvmti.model.values.containers import Reader, contents_of
 from jvmti.model.values.conversion import supertypes
+from jvmti.model.values.views import known_size
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
@@ -65,6 +67,8 @@ class Parts:
 
     named = 0
     indexed = 0
+    is_quick = True
+    """Whether they are read without code of the program, and without a walk through the heap."""
     path: str | None = None
 
     def read_named(self) -> list[Part]:
@@ -96,10 +100,12 @@ class FrameParts(Parts):
 
     Args:
         frame: gives the frame; the model knows whether it is still there.
+        is_quick: see `Parts.is_quick`.
     """
 
-    def __init__(self, frame: Callable[[], Frame]) -> None:
+    def __init__(self, frame: Callable[[], Frame], is_quick: bool = False) -> None:
         self._frame = frame
+        self.is_quick = is_quick
 
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""
@@ -231,9 +237,7 @@ class ArrayParts(Parts):
         if isinstance(self._array, refs.ObjectArray):
             values = read_elements(self._vm, self._array, start, count, timeout=_WITHIN)
         else:
-            values = self._array[start : start + count].tolist()
-            if self._signature == "C":
-                values = [chr(one) for one in values]
+            values = listed_numbers(self._array, start, count)
         return [
             Part(str(number), value, self._signature, self._below(f"[{number}]"))
             for number, value in enumerate(values, start)
@@ -246,6 +250,8 @@ class ArrayParts(Parts):
 
 class CollectionParts(Parts):
     """The elements or entries of a collection, and its fields on demand."""
+
+    is_quick = False
 
     def __init__(self, vm: VM, item: Any, size: int, path: str | None = None) -> None:
         self._vm = vm
@@ -339,14 +345,33 @@ class StopParts(Parts):
         return self._known()
 
 
-def parts_of(vm: VM, value: Any, path: str | None = None) -> Parts:
-    """The parts of an object: its elements, entries or fields."""
+class AsksProgram(Exception):
+    """Only code of the program knows."""
+
+
+def parts_of(vm: VM, value: Any, path: str | None = None, *, asks_program: bool = True) -> Parts:
+    """The parts of an object: its elements, entries or fields.
+
+    Args:
+        vm: where it is.
+        value: the object.
+        path: an expression for it, where there is one.
+        asks_program: may run code of the program, for the size of a collection.
+
+    Raises:
+        AsksProgram: there is no other way to know its size.
+    """
     if isinstance(value, Class):
         return StaticParts(vm, value)
     if isinstance(value, refs.Array):
         return ArrayParts(vm, value, path)
     kinds = supertypes(value.cls)
     if _MAP in kinds or _COLLECTION in kinds:
+        if not asks_program:
+            size = known_size(value)
+            if size is None:
+                raise AsksProgram
+            return CollectionParts(vm, value, size, path)
         try:
             return CollectionParts(vm, value, len(value), path)
         except (Error, TypeError, LookupError):
@@ -361,6 +386,7 @@ def _index(name: str) -> int:
 
 
 __all__ = [
+    "AsksProgram",
     "ArrayParts",
     "CollectionParts",
     "FieldParts",

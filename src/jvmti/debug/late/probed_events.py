@@ -466,7 +466,7 @@ class ProbedEventEngine:
         return [
             one
             for one, status, pool in zip(
-                classes, pools.status.tolist(), pools.constant_pool_bytes, strict=True
+                classes, pools.status_list(), pools.constant_pool_bytes, strict=True
             )
             if not status and constant in bytes(pool)
         ]

@@ -163,7 +163,7 @@ class StopProbes(ProbeSet):
             UnmodifiableClass: the VM lets nobody change the only one of them.
             BadProbe: the condition is about a field that none of them has.
         """
-        modifiable = self._vm.env.map.is_modifiable_class(list(classes)).check().value
+        modifiable = self._vm.env.map.is_modifiable_class(list(classes)).check().listed()
         chosen = [one for one, is_so in zip(classes, modifiable, strict=True) if is_so]
         if len(classes) == 1 and not chosen:
             why = "is hidden" if classes[0].is_hidden else "may not be changed in this VM"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, overload
+from typing import Any, TypeAlias, overload
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.streams import (
@@ -24,10 +23,9 @@ from jvmti.text import modified_utf8 as text
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 
-Array = numpy.ndarray[Any, Any]
+Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 _HEAD, _METHOD = ANNOUNCEMENT.struct, METHOD.struct
-_LINES, _FRAMES = numpy.dtype(LINE.columns), numpy.dtype(FRAME.columns)
 _U32 = struct.Struct("<I")
 
 
@@ -191,7 +189,7 @@ class Names:
     def _method(self, data: memoryview) -> None:
         klass, _modifiers, end, count = _METHOD.unpack_from(data)
         at = _METHOD.size
-        table = numpy.frombuffer(data, _LINES, count, at)
+        table = numpy.frombuffer(data, LINE.columns, count, at)
         name, signature, file = self._texts(data, at + LINE.size * count)
         self.lines.add(table["location"], table["line"], end)
         self.method_classes.append(self.classes[klass])
@@ -211,7 +209,7 @@ class Names:
 
     def _stack(self, data: memoryview) -> None:
         (count,) = STACK.struct.unpack_from(data)
-        frames = numpy.frombuffer(data, _FRAMES, count, STACK.size)
+        frames = numpy.frombuffer(data, FRAME.columns, count, STACK.size)
         methods = frames["method"]
         if count and int(methods.max()) >= len(self.methods):
             raise ProtocolError("a stack in a stream names a method that was not announced")

@@ -17,8 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.handlers import declaration_of
 from jvmti.events.streams.layout import Holds, record_fields

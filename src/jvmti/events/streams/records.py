@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
-
-import numpy
+from typing import Any, TypeAlias
 
 from jvmti import display
+from jvmti.deferred import numpy
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.streams.layout import (
     Holds,
@@ -24,16 +23,14 @@ from jvmti.refs import Thread
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 
-Array = numpy.ndarray[Any, Any]
+Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 _EVENT_NAMES: list[Any] = [
     EVENTS[number].__name__ if number in EVENTS else None for number in range(256)
 ]
 _EVENT, _THREAD = RECORD_HEAD.offsets["event"], RECORD_HEAD.offsets["thread"]
 _LETTERS: list[Any] = [None, *map(chr, range(1, 256))]
-_INTEGERS = numpy.array([letter in tuple("ZBCSIJ") for letter in map(chr, range(256))])
-_FRACTIONS = numpy.array([letter in tuple("FD") for letter in map(chr, range(256))])
-_OBJECTS = numpy.array([letter in tuple("L[") for letter in map(chr, range(256))])
+_INTEGERS, _FRACTIONS, _OBJECTS = "ZBCSIJ", "FD", "L["
 
 
 @frozen
@@ -307,11 +304,18 @@ class Records(display.Tabular, Mapping[str, Any]):
         """The same for a field with one position in every record."""
         return NameColumn(self.checked(self.raw(code, at), names), names)
 
-    def java_values(self, field: RecordField, letters: Array) -> Array:
+    def java_values(self, field: RecordField, letters: str) -> Array:
         """Java values of some types; 0 for those of others."""
         values = self.numbers(field.name)
-        mine = letters[self.numbers(field.given_by)]
+        mine = self._is_of(field, letters)
         return values if mine.all() else numpy.where(mine, values, 0)
+
+    def _is_of(self, field: RecordField, letters: str) -> Array:
+        """Which rows have a Java value of one of these types."""
+        chosen = numpy.zeros(256, bool)
+        chosen[list(letters.encode())] = True
+        of: Array = chosen[self.numbers(field.given_by)]
+        return of
 
     def classes_of_values(self, field: RecordField) -> NameColumn:
         """The classes of Java values that are objects, if the stream looked them up."""
@@ -320,7 +324,7 @@ class Records(display.Tabular, Mapping[str, Any]):
 
     def fractions(self, field: RecordField) -> Array:
         """Java values of type ``float`` and ``double``; not a number for those of others."""
-        mine = _FRACTIONS[self.numbers(field.given_by)]
+        mine = self._is_of(field, _FRACTIONS)
         return numpy.where(mine, self.numbers(field.name).view(numpy.float64), numpy.nan)
 
     def missing(self, name: str) -> Array | None:

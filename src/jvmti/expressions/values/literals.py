@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from fractions import Fraction
 
+from jvmti.deferred import fractions
 from jvmti.expressions.values.operators import single
 
 _ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "s": " ", "\n": ""}
@@ -56,21 +56,21 @@ def fraction(text: str) -> tuple[str, float]:
     letter = "D"
     if digits[-1] in "fd" and not (is_hex and "p" not in digits):
         letter, digits = digits[-1].upper(), digits[:-1]
-    exact = _hex_fraction(digits) if is_hex else Fraction(digits)
+    exact = _hex_fraction(digits) if is_hex else fractions.Fraction(digits)
     value = _single(exact) if letter == "F" else _double(exact)
     if math.isinf(value) or (value == 0 and exact != 0):
         raise ValueError(f"{text} does not fit {'float' if letter == 'F' else 'double'}")
     return letter, value
 
 
-def _hex_fraction(digits: str) -> Fraction:
+def _hex_fraction(digits: str) -> fractions.Fraction:
     mantissa, _, exponent = digits[2:].partition("p")
     before, _, behind = mantissa.partition(".")
-    number = Fraction(int(before + behind or "0", 16), 16 ** len(behind))
-    return number * Fraction(2) ** int(exponent or "0")
+    number = fractions.Fraction(int(before + behind or "0", 16), 16 ** len(behind))
+    return number * fractions.Fraction(2) ** int(exponent or "0")
 
 
-def _double(exact: Fraction) -> float:
+def _double(exact: fractions.Fraction) -> float:
     """The ``double`` next to a number."""
     try:
         return float(exact)
@@ -78,18 +78,18 @@ def _double(exact: Fraction) -> float:
         return math.inf
 
 
-def _single(exact: Fraction) -> float:
+def _single(exact: fractions.Fraction) -> float:
     """The ``float`` next to a number: by way of a double it would be rounded twice."""
     near = _double(exact)
     if math.isinf(near):
         return near
     found = single(near)
-    error = Fraction(near) - exact
-    if error and Fraction(single(near)) != Fraction(near):
+    error = fractions.Fraction(near) - exact
+    if error and fractions.Fraction(single(near)) != fractions.Fraction(near):
         # The double may lie exactly between two floats, where the number does not.
         nudged = math.nextafter(near, -math.inf if error > 0 else math.inf)
         between = single(nudged)
-        if abs(Fraction(between) - exact) < abs(Fraction(found) - exact):
+        if abs(fractions.Fraction(between) - exact) < abs(fractions.Fraction(found) - exact):
             return between
     return found
 

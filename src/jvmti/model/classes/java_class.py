@@ -6,15 +6,16 @@ when a class is redefined, so they are read again each time.
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy
 
 from jvmti import display, refs
 from jvmti.debug.breakpoints import Breakpoint
 from jvmti.debug.watchpoints import Watchpoint
+from jvmti.deferred import numpy
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import (
     AbsentInformation,
@@ -42,6 +43,7 @@ from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls
 from jvmti.sources.source import Source, declaration_line, last_line
 from jvmti.text.printable import Lines, escaped
+from jvmti.wire.columns import packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -1087,6 +1089,10 @@ class Field(refs.Field):
             return super().__repr__()
 
 
+_FEW = 1000
+"""Places in the code, whose lines are sooner found one by one."""
+
+
 class Methods:
     """The methods that a session has seen, with their names.
 
@@ -1115,7 +1121,7 @@ class Methods:
         methods = [method for method in methods if not hasattr(method, "_names")]
         if not methods:
             return
-        handles = numpy.array([method._handle for method in methods], "<u8")
+        handles = packed(method._handle for method in methods)
         env = self._vm.lookup_env.map
         names = env.get_method_name(handles)
         classes = env.get_method_declaring_class(handles)
@@ -1124,7 +1130,7 @@ class Methods:
         classes.value.release()
         for method, status, name, signature, generic, cls, source in zip(
             methods,
-            (names.status | classes.status | signatures.status).tolist(),
+            map(max, names.status_list(), classes.status_list(), signatures.status_list()),
             names.name,
             names.signature,
             names.generic,
@@ -1141,32 +1147,35 @@ class Methods:
 
     def lines(
         self,
-        distinct: numpy.ndarray[Any, Any],
-        rows: numpy.ndarray[Any, Any],
-        locations: numpy.ndarray[Any, Any],
+        handles: Sequence[int],
+        rows: Sequence[int],
+        locations: Sequence[int],
     ) -> list[int | None]:
         """The source line of each location, in one message.
 
         Args:
-            distinct: handles of methods.
+            handles: of methods.
             rows: for each location, the index of its method.
             locations: bytecode indices.
         """
         if not len(rows):
             return []
-        tables = self._vm.lookup_env.map.get_line_number_table(distinct)
+        if len(rows) <= _FEW:
+            return list(_lines(self._line_tables(handles), rows, locations))
+        tables = self._vm.lookup_env.map.get_line_number_table(packed(handles))
         counts = numpy.maximum(tables.value.counts, 0)
         starts = tables.value.items["start_location"].astype(numpy.int64)
         numbers = tables.value.items["line_number"]
         # One table for all methods: the method's row in the upper bits, the location in the lower.
-        keys = numpy.repeat(numpy.arange(len(distinct), dtype=numpy.int64), counts) << 32 | starts
+        keys = numpy.repeat(numpy.arange(len(handles), dtype=numpy.int64), counts) << 32 | starts
         order = numpy.argsort(keys, kind="stable")
         keys, numbers = keys[order], numbers[order]
-        rows = rows.astype(numpy.int64)
-        at = numpy.searchsorted(keys, rows << 32 | numpy.maximum(locations, 0), "right") - 1
-        found = (at >= 0) & (locations >= 0)
+        of = numpy.array(rows, numpy.int64)
+        places = numpy.array(locations, numpy.int64)
+        at = numpy.searchsorted(keys, of << 32 | numpy.maximum(places, 0), "right") - 1
+        found = (at >= 0) & (places >= 0)
         if len(keys):
-            found &= keys[numpy.maximum(at, 0)] >> 32 == rows
+            found &= keys[numpy.maximum(at, 0)] >> 32 == of
             lines = numbers[numpy.maximum(at, 0)].astype(object)
             lines[~found] = None
         else:
@@ -1178,13 +1187,15 @@ class Methods:
 
         They are empty where there is no line table.
         """
-        if not methods:
+        return self._line_tables([method._handle for method in methods])
+
+    def _line_tables(self, handles: Sequence[int]) -> list[list[tuple[int, int]]]:
+        if not handles:
             return []
-        handles = numpy.array([method._handle for method in methods], "<u8")
-        tables = self._vm.lookup_env.map.get_line_number_table(handles).value
-        starts = tables.items["start_location"].tolist()
-        entries = list(zip(starts, tables.items["line_number"].tolist(), strict=True))
-        return [entries[start:end] for start, end in itertools.pairwise(tables.offsets.tolist())]
+        tables = self._vm.lookup_env.map.get_line_number_table(packed(handles)).value
+        starts, lines = (tables.items.listed(one) for one in ("start_location", "line_number"))
+        entries = list(zip(starts, lines, strict=True))
+        return [entries[start:end] for start, end in itertools.pairwise(tables.ends)]
 
     def before_probes(self, frames: Sequence[Frame]) -> list[int]:
         """The bytecode index of each frame in the code without our probes, in one message.
@@ -1196,6 +1207,22 @@ class Methods:
                 [one.method for one in frames], [one.location for one in frames]
             )
         )
+
+
+def _lines(
+    tables: list[list[tuple[int, int]]], rows: Sequence[int], locations: Sequence[int]
+) -> Iterator[int | None]:
+    """The line of each location, by the table of its row."""
+    sorted_tables: dict[int, tuple[list[int], list[int]]] = {}
+    for row, location in zip(rows, locations, strict=True):
+        known = sorted_tables.get(row)
+        if known is None:
+            table = sorted(tables[row], key=operator.itemgetter(0))
+            known = [start for start, _ in table], [line for _, line in table]
+            sorted_tables[row] = known
+        starts, lines = known
+        at = bisect.bisect_right(starts, location) - 1 if location >= 0 else -1
+        yield lines[at] if at >= 0 else None
 
 
 def method_source(method: Method) -> Source:
@@ -1251,7 +1278,7 @@ def _naming(parent: Class, classes: list[Class]) -> list[Class]:
 def _modifiers_of(vm: VM, methods: list[Method]) -> list[int]:
     if not methods:
         return []
-    flags: list[int] = vm.env.map.get_method_modifiers(methods).check().value.tolist()
+    flags: list[int] = vm.env.map.get_method_modifiers(methods).check().listed()
     return flags
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy
-
+from jvmti.deferred import is_array, numpy
 from jvmti.model.objects.reading import read_elements
 from jvmti.model.values import conversion as values
 from jvmti.model.values.conversion import PRIMITIVE_NAMES
@@ -79,21 +78,31 @@ def get_all(array: Any) -> numpy.ndarray[Any, Any]:
     return found
 
 
+def listed_numbers(array: Any, start: int, count: int) -> list[Any]:
+    """Elements of an array of primitive values as Python has them, fewer at its end.
+
+    A `char` is text of one UTF-16 unit.
+    """
+    count = min(count, length_of(array) - start)
+    if count <= 0:
+        return []
+    # By a map request, because a single call gives an array of NumPy.
+    region = getattr(array._vm.map, f"get_{PRIMITIVE_NAMES[array.LETTER]}_array_region")
+    found: list[Any] = region(array, start, count).check().value.listed(0)
+    return [chr(one) for one in found] if array.LETTER == "C" else found
+
+
 def get_numbers(array: Any, place: Any) -> Any:
     """An element of an array of primitive values, or a NumPy array of some."""
-    region = _function(array, "get", "region")
     if not isinstance(place, slice):
-        return _python_element(array, region(array, _index(array, place), 1)[0].item())
+        return listed_numbers(array, _index(array, place), 1)[0]
+    region = _function(array, "get", "region")
     chosen = range(*place.indices(length_of(array)))
     if not chosen:
         return numpy.empty(0, values.DTYPES[array.LETTER])
     first, last = min(chosen[0], chosen[-1]), max(chosen[0], chosen[-1])
     found = region(array, first, last - first + 1)
     return found if chosen.step == 1 else found[[index - first for index in chosen]]
-
-
-def _python_element(array: Any, value: Any) -> Any:
-    return chr(value) if array.LETTER == "C" else value
 
 
 def set_numbers(array: Any, place: Any, value: Any) -> None:
@@ -125,9 +134,9 @@ def _numbers(vm: Any, value: Any, letter: str, count: int) -> Any:
     if numpy.ndim(value) == 0:
         made = values.to_java(vm, value, letter)
         return numpy.full(count, made, values.DTYPES[letter])
-    if letter == "C" and isinstance(value, numpy.ndarray) and value.dtype == numpy.uint16:
+    if letter == "C" and is_array(value) and value.dtype == numpy.uint16:
         given: Any = value
-    elif isinstance(value, numpy.ndarray):
+    elif is_array(value):
         given = values.narrowed(value, letter)
         if given is None:
             wanted = PRIMITIVE_NAMES[letter]
@@ -142,4 +151,12 @@ def _numbers(vm: Any, value: Any, letter: str, count: int) -> Any:
     return given
 
 
-__all__ = ["get_all", "get_numbers", "get_objects", "length_of", "set_numbers", "set_objects"]
+__all__ = [
+    "get_all",
+    "get_numbers",
+    "get_objects",
+    "length_of",
+    "listed_numbers",
+    "set_numbers",
+    "set_objects",
+]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
 from jvmti import display, refs
 from jvmti.model.objects import arrays
 from jvmti.model.objects.attribute_errors import no_attribute
@@ -19,6 +17,8 @@ from jvmti.model.values.conversion import PRIMITIVE_NAMES, to_java
 from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from jvmti.env.structures import MonitorUsage
     from jvmti.liveheap.passes import Progress
     from jvmti.liveheap.referrers import Referrers, Retained, RootPath

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy
 
 from jvmti.interface.errors import ErrorCode
 from jvmti.interface.signatures import java_name
@@ -137,15 +136,17 @@ def _declared(vm: VM, classes: list[Any], owners: list[str]) -> list[Place]:
     """The fields of classes, those of each together."""
     env = vm.env
     found = env.map.get_class_fields(classes)
-    if not set(found.status.tolist()) <= {0, _NOT_PREPARED}:  # such a one has no objects yet
+    if not set(found.status_list()) <= {0, _NOT_PREPARED}:  # such a one has no objects yet
         found.check()
     fields = list(found.value.items)
     if not fields:
         return []
-    rows = numpy.repeat(numpy.arange(len(classes)), numpy.maximum(found.value.counts, 0)).tolist()
+    rows = [
+        row for row, end in enumerate(itertools.pairwise(found.value.ends)) for _ in range(*end)
+    ]
     of = [classes[row] for row in rows]
     names = env.map.get_field_name(of, fields).check()
-    modifiers = env.map.get_field_modifiers(of, fields).check().value.tolist()
+    modifiers = env.map.get_field_modifiers(of, fields).check().listed()
     return [
         Place(field, name, signature, flags, owners[row])
         for field, name, signature, flags, row in zip(

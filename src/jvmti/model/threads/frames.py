@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from jvmti import display
 from jvmti.interface.errors import (
     Error,
@@ -40,8 +38,6 @@ if TYPE_CHECKING:
 
 _TOP = 3
 """Frames that show whether a probe has stopped their thread."""
-_FEW = 1000
-"""Frames, whose methods are sooner found one by one."""
 
 
 class FrameGone(Error, LookupError):
@@ -413,17 +409,18 @@ class Places:
 
     def __init__(self, vm: VM, stacks: ListColumn) -> None:
         self._vm = vm
-        self.ends = stacks.offsets.tolist()
-        self.distinct: numpy.ndarray[Any, Any] = numpy.zeros(0, "<u8")
-        self.rows: numpy.ndarray[Any, Any] = numpy.zeros(0, numpy.int64)
-        self.locations = stacks.items["location"]
+        self.ends = stacks.ends
+        self.rows: list[int] = []
+        self.locations: list[int] = stacks.items.listed("location")
         self.methods: list[Method] = []
         self.lines: list[int | None] = []
-        handles = stacks.items["method"].array
-        if len(handles):
-            self.distinct, self.rows = _distinct(handles)
-            self.methods = vm.methods.of(self.distinct.tolist())
-            self.lines = vm.methods.lines(self.distinct, self.rows, self.locations)
+        handles = stacks.items["method"].numbers()
+        if handles:
+            numbers: dict[int, int] = {}
+            self.rows = [numbers.setdefault(one, len(numbers)) for one in handles]
+            distinct = list(numbers)
+            self.methods = vm.methods.of(distinct)
+            self.lines = vm.methods.lines(distinct, self.rows, self.locations)
 
     def above(self, stack: int, thread: Thread) -> int:
         """The number of frames on top of a stack that belong to what has stopped its thread.
@@ -448,10 +445,9 @@ class Places:
         """
         if above is None:
             above = [self.above(number, thread) for number, thread in enumerate(threads)]
-        methods = numpy.empty(len(self.methods), object)
-        methods[:] = self.methods
-        of_frames = methods[self.rows].tolist()
-        places = self.locations.tolist()
+        methods = self.methods
+        of_frames = [methods[row] for row in self.rows]
+        places = self.locations
         lines = self.lines
         found: list[list[Frame]] = []
         places_of = itertools.pairwise(self.ends)
@@ -470,19 +466,6 @@ class Places:
             )
             found.append(display.Rows(stack))
         return found
-
-
-def _distinct(
-    handles: numpy.ndarray[Any, Any],
-) -> tuple[numpy.ndarray[Any, Any], numpy.ndarray[Any, Any]]:
-    """The distinct handles, and for each one which it is."""
-    if len(handles) > _FEW:
-        distinct, rows = numpy.unique(handles, return_inverse=True)
-        return distinct, rows.reshape(-1)
-    # As quick, and `numpy.unique` imports a package at its first use that nothing else needs.
-    numbers: dict[int, int] = {}
-    found = [numbers.setdefault(one, len(numbers)) for one in handles.tolist()]
-    return numpy.array(list(numbers), "<u8"), numpy.array(found, numpy.int64)
 
 
 __all__ = ["Frame", "FrameGone", "Places"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy
 
 from jvmti import display, refs
 from jvmti.debug.late.stop_probes import OWN_FRAMES
@@ -28,7 +26,7 @@ from jvmti.model.threads.thread_containers import containers_of
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.text.quantities import quantity
-from jvmti.wire.columns import HandleColumn
+from jvmti.wire.columns import Fields, HandleColumn, packed
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
@@ -615,7 +613,7 @@ class Threads(display.Tabular):
             # Package-private since Java 1.0, and the same in every release.
             self._id_field = jni.get_field_id(jni.find_class("java/lang/Thread"), "tid", "J")
         columns = self._vm.map.get_long_field(threads, self._id_field)
-        return [int(number) for number in columns.value.tolist()]
+        return columns.listed()
 
     def snapshot(self, most_frames: int = MOST_FRAMES, *, virtual: bool = False) -> ThreadSnapshots:
         """All threads at one moment: names, states, processor times and stacks.
@@ -633,7 +631,7 @@ class Threads(display.Tabular):
         # Not in an environment of the program, where this may be emulated.
         traces = vm.lookup_env.map.get_all_stack_traces(most_frames).check().value.items
         ours = self._service_rows(traces["thread"])
-        found = self._snapshots(traces, ~ours, False, most_frames)
+        found = self._snapshots(traces, [not one for one in ours], False, most_frames)
         if virtual:
             others = self.virtual
             if others:
@@ -642,7 +640,7 @@ class Threads(display.Tabular):
                     .check()
                     .value.items
                 )
-                alive = traces["state"] & int(ThreadState.ALIVE) != 0
+                alive = [bool(one & int(ThreadState.ALIVE)) for one in traces.listed("state")]
                 found += self._snapshots(traces, alive, True, most_frames)
         return found
 
@@ -733,7 +731,7 @@ class Threads(display.Tabular):
         for one in containers:
             its = containers.threads(one, most)
             if its:
-                flags = self._vm.map.is_virtual_thread(its).value.tolist()
+                flags = self._vm.map.is_virtual_thread(its).listed()
                 threads += [thread for thread, flag in zip(its, flags, strict=True) if flag]
             if most is not None and len(threads) >= most:
                 break
@@ -824,27 +822,25 @@ class Threads(display.Tabular):
     def _all(self) -> list[Thread]:
         column = self._vm.env.map.get_all_threads().check().value.items
         ours = self._service_rows(column)
-        return [column[at] for at in numpy.flatnonzero(~ours).tolist()]
+        return [column[at] for at, own in enumerate(ours) if not own]
 
     def _names(self, threads: list[Thread]) -> list[str | None]:
         return list(self._vm.env.map.get_thread_info(threads).name) if threads else []
 
-    def _service_rows(self, column: HandleColumn) -> numpy.ndarray[Any, Any]:
+    def _service_rows(self, column: HandleColumn) -> list[bool]:
         """Which rows of a column of threads are threads of the agent, for any controller."""
         service = self._vm.service_threads()
-        handles = numpy.array([thread._handle for thread in service], "<u8")
-        if not len(handles) or not len(column):
-            return numpy.zeros(len(column), bool)
+        count = len(service)
+        if not count or not len(column):
+            return [False] * len(column)
         same = self._vm.map.is_same_object(
-            numpy.repeat(column.array, len(handles)), numpy.tile(handles, len(column))
-        )
-        rows: numpy.ndarray[Any, Any] = (
-            same.value.astype(bool).reshape(len(column), len(handles)).any(axis=1)
-        )
-        return rows
+            packed(handle for handle in column.numbers() for _ in range(count)),
+            packed([thread._handle for thread in service] * len(column)),
+        ).listed()
+        return [any(same[at : at + count]) for at in range(0, len(same), count)]
 
     def _snapshots(
-        self, traces: dict[str, Any], chosen: numpy.ndarray[Any, Any], virtual: bool, most: int
+        self, traces: Fields, chosen: Sequence[bool], virtual: bool, most: int
     ) -> ThreadSnapshots:
         vm = self._vm
         column = traces["thread"]
@@ -856,12 +852,12 @@ class Threads(display.Tabular):
         ids = self.ids(column)
         stacks = Places(vm, traces["frame_buffer"]).frames(threads, most)
         names = list(about.name)
-        daemons = about.is_daemon.tolist()
-        priorities = about.priority.tolist()
-        states = traces["state"].tolist()
+        daemons = about.listed("is_daemon")
+        priorities = about.listed("priority")
+        states = traces.listed("state")
         times = [
             None if status else time
-            for status, time in zip(spent.status.tolist(), spent.value.tolist(), strict=True)
+            for status, time in zip(spent.status_list(), spent.listed(), strict=True)
         ]
         return ThreadSnapshots(
             ThreadSnapshot(
@@ -875,7 +871,8 @@ class Threads(display.Tabular):
                 times[at],
                 stacks[at],
             )
-            for at in numpy.flatnonzero(chosen).tolist()
+            for at, is_chosen in enumerate(chosen)
+            if is_chosen
         )
 
 

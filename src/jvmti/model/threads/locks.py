@@ -359,7 +359,7 @@ class LockFinder:
             return
         objects = [blocker for _, blocker in known]
         locks = self._locks("synchronizer", objects)
-        ownable = vm.map.is_instance_of(objects, synchronizer).value.tolist()
+        ownable = vm.map.is_instance_of(objects, synchronizer).listed()
         owners: list[int | None] = [None] * len(known)
         rows = [at for at, flag in enumerate(ownable) if flag]
         if rows:
@@ -382,7 +382,7 @@ class LockFinder:
         classes = vm.map.get_object_class(objects)
         signatures = vm.env.map.get_class_signature(classes.value).signature
         # What Java prints after the `@`, so that it is the same in every sample and elsewhere.
-        hashes = vm.env.map.get_object_hash_code(objects).value.tolist()
+        hashes = vm.env.map.get_object_hash_code(objects).listed()
         keys = [f"{one & 0xFFFFFFFF:x}" for one in hashes]
         return [
             Lock(kind, java_name(signature), key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import logging
 import time
 from collections import Counter
@@ -10,9 +9,8 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
 from jvmti import display
+from jvmti.deferred import difflib, numpy
 from jvmti.interface.constants import JavaLangThreadState
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import suggestion
@@ -144,7 +142,7 @@ class _Sampler:
 
     def _learn(self, threads: Any, numbers: list[int]) -> None:
         """The names of threads; ``None`` for the agent's own, and those not asked for."""
-        ours = self._vm.threads._service_rows(threads).tolist()
+        ours = self._vm.threads._service_rows(threads)
         names = self._vm.env.map.get_thread_info(threads).name
         for number, own, name in zip(numbers, ours, names, strict=True):
             chosen = not own and fnmatchcase(name or "", self._pattern)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.interface.errors import JavaException
 
 if TYPE_CHECKING:

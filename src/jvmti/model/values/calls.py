@@ -77,7 +77,7 @@ def _waits_for(vm: VM, item: Any) -> str | None:
     """The state of an unfinished call, for an error message."""
     env = vm.lookup_env.with_timeout(_DIAGNOSIS_WITHIN)
     threads = list(vm.threads)
-    states = env.map.get_thread_state(threads).value.tolist() if threads else []
+    states = env.map.get_thread_state(threads).listed() if threads else []
     suspended = {
         thread.name
         for thread, state in zip(threads, states, strict=True)

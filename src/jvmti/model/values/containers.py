@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import (
     SAME_UP_TO,

@@ -12,9 +12,8 @@ import enum
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy
-
 from jvmti import refs
+from jvmti.deferred import is_array, is_boolean, is_scalar, is_whole, numpy
 from jvmti.interface.errors import JavaException
 from jvmti.interface.signatures import java_name
 from jvmti.model.classes.ancestry import Ancestry
@@ -88,16 +87,17 @@ _STRING_IS = frozenset((STRING, "Ljava/lang/CharSequence;")) | _EVERY_BOX | _CON
 _EVERY_ARRAY = frozenset((OBJECT, "Ljava/io/Serializable;", "Ljava/lang/Cloneable;"))
 
 DTYPES = {
-    "Z": numpy.dtype("?"),
-    "B": numpy.dtype("i1"),
-    "C": numpy.dtype("u2"),
-    "S": numpy.dtype("i2"),
-    "I": numpy.dtype("i4"),
-    "J": numpy.dtype("i8"),
-    "F": numpy.dtype("f4"),
-    "D": numpy.dtype("f8"),
+    "Z": "|b1",
+    "B": "|i1",
+    "C": "<u2",
+    "S": "<i2",
+    "I": "<i4",
+    "J": "<i8",
+    "F": "<f4",
+    "D": "<f8",
 }
-_LETTERS = {dtype: letter for letter, dtype in DTYPES.items()}
+"""The codes of NumPy's types by the letters of Java's."""
+_LETTERS = {code: letter for letter, code in DTYPES.items()}
 PRIMITIVE_NAMES = {
     "Z": "boolean",
     "B": "byte",
@@ -225,10 +225,10 @@ def conversion_to(vm: VM, value: Any, signature: str) -> Conversion | None:
 
 def natural_signature(value: Any) -> str | None:
     """The Java type that a Python value has by itself; ``None`` for handles and containers."""
-    if isinstance(value, bool | numpy.bool_):
+    if is_boolean(value):
         return "Z"
-    if isinstance(value, numpy.generic):
-        return _LETTERS.get(value.dtype) if value.dtype.kind != "u" else _unsigned(int(value))
+    if is_scalar(value):
+        return _LETTERS.get(value.dtype.str) if value.dtype.kind != "u" else _unsigned(int(value))
     if isinstance(value, int):
         return "I" if LIMITS["I"][0] <= value <= LIMITS["I"][1] else "J"
     if isinstance(value, float):
@@ -237,8 +237,8 @@ def natural_signature(value: Any) -> str | None:
         return STRING
     if isinstance(value, bytes | bytearray | memoryview):
         return "[B"
-    if isinstance(value, numpy.ndarray) and value.ndim == 1 and value.dtype in _LETTERS:
-        return "[" + _LETTERS[value.dtype]
+    if is_array(value) and value.ndim == 1 and value.dtype.str in _LETTERS:
+        return "[" + _LETTERS[value.dtype.str]
     return None
 
 
@@ -272,7 +272,7 @@ def _primitive_conversion(vm: VM, value: Any, letter: str) -> Conversion | None:
 
 
 def _container_conversion(vm: VM, value: Any, signature: str) -> Conversion | None:
-    if isinstance(value, numpy.ndarray):
+    if is_array(value):
         items: Any = value
         if value.ndim != 1 or value.dtype.kind not in "biuf":
             return None
@@ -281,10 +281,10 @@ def _container_conversion(vm: VM, value: Any, signature: str) -> Conversion | No
     else:
         items = value
     if signature.startswith("["):
-        if not isinstance(value, list | tuple | numpy.ndarray):
+        if not isinstance(value, list | tuple) and not is_array(value):
             return None
         element = signature[1:]
-        if isinstance(value, numpy.ndarray) and len(element) == 1:
+        if is_array(value) and len(element) == 1:
             return Conversion.CONVERTED if narrowed(value, element) is not None else None
         convertible = all(conversion_to(vm, item, element) is not None for item in items)
         return Conversion.CONVERTED if convertible else None
@@ -299,7 +299,7 @@ def _container_conversion(vm: VM, value: Any, signature: str) -> Conversion | No
 def narrowed(array: Any, letter: str) -> Any:
     """The numbers of an array in another type; ``None`` where they do not fit."""
     dtype = DTYPES[letter]
-    if array.dtype == dtype:
+    if array.dtype.str == dtype:
         return array
     if letter in "ZC" or array.dtype.kind == "b":
         return None
@@ -426,7 +426,7 @@ def new_array(vm: VM, value: Any, signature: str) -> Any:
         array = getattr(vm.jni, f"new_{name}_array")(len(value))
         if isinstance(value, bytes | bytearray | memoryview):
             items: Any = numpy.frombuffer(value, numpy.int8)
-        elif isinstance(value, numpy.ndarray):
+        elif is_array(value):
             items = narrowed(value, element)
         else:
             items = numpy.array([_number(one, element) for one in value], DTYPES[element])
@@ -506,11 +506,7 @@ def refusal(vm: VM, value: Any, signature: str, where: str = "") -> TypeError | 
     wanted = printable(java_name(signature))
     start = printable(f"{where}: ") if where else ""
     letter = signature if len(signature) == 1 else BOXED.get(signature, "")
-    if (
-        letter in LIMITS
-        and isinstance(value, int | numpy.integer)
-        and not isinstance(value, bool | numpy.bool_)
-    ):
+    if letter in LIMITS and is_whole(value) and not is_boolean(value):
         low, high = LIMITS[letter]
         return OverflowError(f"{start}{value} does not fit {wanted} ({low} to {high})")
     if value is None:

@@ -92,7 +92,7 @@ def overloads_of(cls: Class) -> dict[str, list[Overload]]:
         methods = _methods(vm, one)
         if not methods:
             continue
-        flags = vm.env.map.get_method_modifiers(methods).check().value.tolist()
+        flags = vm.env.map.get_method_modifiers(methods).check().listed()
         above_interface = level > 0 and one.is_interface
         for method, modifiers in zip(methods, flags, strict=True):
             name = method.name

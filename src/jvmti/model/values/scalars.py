@@ -6,12 +6,11 @@ Their fields are read, so no Java code runs. None of them has the value `NOTHING
 from __future__ import annotations
 
 import datetime
-import decimal
-import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
+from jvmti.deferred import decimal, uuid
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.values.conversion import BOXED, supertypes

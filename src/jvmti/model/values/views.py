@@ -6,14 +6,12 @@ fields are not enough.
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import uuid
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
+from jvmti.model.objects.arrays import listed_numbers
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.session_vm import MODEL
@@ -42,7 +40,8 @@ _ENUM = "Ljava/lang/Enum;"
 _RECORD = "Ljava/lang/Record;"
 _ENTRY = "Ljava/util/Map$Entry;"
 _BIT_SET = "Ljava/util/BitSet;"
-_PLAIN = (decimal.Decimal, uuid.UUID, datetime.date, datetime.time, datetime.timedelta)
+_PLAIN = frozenset(("decimal", "uuid", "datetime"))
+"""The modules of the classes whose values are written as Python writes them."""
 """Types that are shown by their own text."""
 
 
@@ -140,6 +139,12 @@ def _checked(item: Any, what: str) -> None:
         raise TypeError(
             printable(f"an object of {item.cls.name} {what}: not a collection, map or array")
         )
+
+
+def known_size(item: Any) -> int | None:
+    """The size of a collection, where a few of its fields have it; runs no Java code."""
+    found = contents_of(Reader(item._vm, most=0), item)
+    return None if found is None else found.size
 
 
 def size_of(item: Any) -> int:
@@ -305,7 +310,7 @@ def _item(value: Any) -> str:
         return "null"
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, _PLAIN):
+    if type(value).__module__ in _PLAIN:
         return str(value)
     if isinstance(value, refs.Object):
         return f"<{value.cls.name}>" if hasattr(value, "cls") else repr(value)
@@ -316,9 +321,7 @@ def _array(vm: VM, item: Any, count: int) -> str:
     if isinstance(item, refs.ObjectArray):
         found = read_elements(vm, item, 0, _ITEMS, unbox=True, text=_TEXT, timeout=_WITHIN)
     else:
-        found = list(item[:_ITEMS].tolist())
-        if isinstance(item, refs.CharArray):
-            found = [chr(one) for one in found]
+        found = listed_numbers(item, 0, _ITEMS)
     return ", ".join([*map(_item, found), *(["…"] if count > _ITEMS else [])])
 
 

@@ -10,14 +10,13 @@ import fcntl
 import mmap
 import os
 import time
-from typing import Any
+from typing import Any, TypeAlias
 
-import numpy
-
+from jvmti.deferred import numpy
 from jvmti.layouts.probe_memory import LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
 
-Array = numpy.ndarray[Any, Any]
+Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
 _SEALS = fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL
 _PATIENCE = 0.2
