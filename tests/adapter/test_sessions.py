@@ -219,6 +219,25 @@ def test_a_deep_stack_comes_in_pages(begin: Begin) -> None:
         "Debugged.deep(int)",
         "Debugged.main(String[])",
     ]
+    # Anew after a step: as many levels as frames, fewer, and more.
+    client.ask("next", threadId=thread)
+    assert client.stopped() == thread
+    for levels in (302, 301, 303):
+        page = client.ask("stackTrace", threadId=thread, startFrame=0, levels=levels)
+        assert page["totalFrames"] == 302
+        assert len(page["stackFrames"]) == min(levels, 302)
+    client.disconnect()
+
+
+def test_a_collection_whose_size_only_its_code_knows_is_shown(begin: Begin) -> None:
+    """Its code runs on the stopped thread, for the variables around it and for its elements."""
+    client = begin(line("GROSS"))
+    thread = client.stopped()
+    this = client.locals(thread)["this"]["variablesReference"]
+    shown = client.variables(this)["computed"]
+    assert shown["indexedVariables"] == 3
+    elements = client.variables(shown["variablesReference"], filter="indexed")
+    assert [elements[str(at)]["value"] for at in range(3)] == ["0", "1", "4"]
     client.disconnect()
 
 

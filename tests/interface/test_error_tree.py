@@ -13,11 +13,12 @@ import jvmti
 
 NOT_RAISED_TO_CALLERS = {
     "CommandFailed", "RemoteTraceback", "PrintableError",
-    "MalformedMessage", "RequestFailed", "RequestCancelled", "StreamLost",
+    "MalformedMessage", "RequestFailed", "RequestCancelled", "StreamLost", "AsksProgram",
     "Forbidden", "NoSuchCall", "NotAssigned", "NotReadable",
 }  # fmt: skip
 """How a command ends, the cause of another exception, and what the base is made of; how a request
-of an editor ends; what becomes an `ExpressionError`; and what the controller decides instead."""
+of an editor ends, or goes on elsewhere; what becomes an `ExpressionError`; and what the controller
+decides instead."""
 
 
 def exceptions() -> list[type[BaseException]]:

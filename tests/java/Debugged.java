@@ -2,6 +2,7 @@ import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.MethodType;
 import java.lang.reflect.Proxy;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,6 +20,7 @@ public class Debugged {
     final List<String> lines = new ArrayList<>();
     final Map<String, Integer> prices = new LinkedHashMap<>();
     final int[] weights = {3, 1, 4, 1, 5};
+    final List<Integer> computed = new Computed();
     String note = "a \"quoted\" note";
     char grade = 'x';
     double share = 0.5;
@@ -65,6 +67,17 @@ public class Debugged {
         });
         int size = few.size(); // SIZE
         return size + square(few.size()); // VISITED
+    }
+
+    /** Nobody but its own code knows how many elements it has. */
+    static class Computed extends AbstractList<Integer> {
+        public Integer get(int at) {
+            return at * at;
+        }
+
+        public int size() {
+            return 3;
+        }
     }
 
     interface Greeting {

@@ -96,6 +96,7 @@ class HaltedThread:
         self.reason = reason
         self.text = text
         self.stack: list[Frame] = []
+        self._is_whole = False
         self.frame_numbers: dict[int, int] = {}
         self.shown_frames: dict[Hashable, dict[str, Any]] = {}
         self.classes: dict[Method, Class] = {}
@@ -123,9 +124,15 @@ class HaltedThread:
 
     def frames(self, most: int) -> list[Frame]:
         """The first frames of its stack; to be called by way of `run`."""
-        if len(self.stack) < most:
-            self.stack = self.thread.get_frames(most)
+        if len(self.stack) < most and not self._is_whole:
+            # One more tells whether there are more; to count them would be another message.
+            self.stack = self.thread.get_frames(most + 1)
+            self._is_whole = len(self.stack) <= most
         return self.stack[:most]
+
+    def has_more_frames(self, most: int) -> bool:
+        """Whether its stack goes on after these frames, which `frames` has given."""
+        return len(self.stack) > most
 
 
 class StoppedThread(HaltedThread):

@@ -99,7 +99,7 @@ class StackRequests:
 
     def _count(self, halted: HaltedThread, frames: list[Frame], most: int) -> int:
         seen = len(frames)
-        if seen < most:
+        if not halted.has_more_frames(most):
             return seen
         count = self._session.vm.lookup_env.get_frame_count(halted.thread)
         return max(count - frames[0]._above, seen)

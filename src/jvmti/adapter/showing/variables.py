@@ -9,6 +9,7 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.shown_values import has_parts, text_of, type_of
 from jvmti.adapter.showing.value_parts import (
+    AsksProgram,
     FrameParts,
     Part,
     Parts,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from jvmti.adapter.showing.memory import ArrayMemory
     from jvmti.adapter.showing.stacks import FrameReference
 
+_AT_ONCE = 100
+"""Elements at most that are read without the Python thread of the stop."""
 _PAGE = 1000
 """Elements in a response, where the client does not say how many."""
 
@@ -64,7 +67,8 @@ class VariableRequests:
             known = StopParts(halted.stop)
             if known.named:
                 found.append(("Stop", known, None, False))
-        local = FrameParts(reference.frame)
+        # Late, those of other frames than the topmost come from a walk through the heap.
+        local = FrameParts(reference.frame, is_quick=reference.depth == 0)
         if not frame.is_native:
             found.append(("Locals", local, "locals", False))
         cls = halted.classes.get(frame.method)
@@ -96,20 +100,40 @@ class VariableRequests:
         count = given.number("count", 0)
         as_hex = given.inner("format").flag("hex")
 
-        def read() -> list[dict[str, Any]]:
-            parts: Parts = reference.parts
-            found: list[Part] = []
-            if only != "named" and start < parts.indexed:
-                most = count if count > 0 else _PAGE if only != "indexed" else parts.indexed
-                found += parts.read_indexed(start, min(most, parts.indexed - start))
+        parts: Parts = reference.parts
+        end = start
+        if only != "named" and start < parts.indexed:
+            most = count if count > 0 else _PAGE if only != "indexed" else parts.indexed
+            end = min(start + most, parts.indexed)
+        found: list[Part] = []
+        shown: list[dict[str, Any]] = []
+
+        def read() -> None:
+            if end > start:
+                found.extend(parts.read_indexed(start, end - start))
             if only != "indexed" and (only == "named" or start == 0):
                 named = parts.read_named()
                 if only == "named" and (start or count > 0):
                     named = named[start : start + count if count > 0 else None]
-                found += named
-            return [self.shown(halted, one, reference.frame, as_hex) for one in found]
+                found.extend(named)
 
-        return {"variables": self._session.run(halted, read)}
+        def show(asks_program: bool) -> bool:
+            if not found:
+                read()
+            try:
+                for one in found[len(shown) :]:
+                    shown.append(
+                        self.shown(halted, one, reference.frame, as_hex, asks_program=asks_program)
+                    )
+            except AsksProgram:
+                return False
+            return True
+
+        session = self._session
+        is_quick = parts.is_quick and end - start <= _AT_ONCE
+        if not (is_quick and session.run_at_once(halted, lambda: show(False))):
+            session.run(halted, lambda: show(True))  # the rest
+        return {"variables": shown}
 
     def _get(self, given: Arguments) -> tuple[HaltedThread, PartsReference]:
         number = given.number("variablesReference")
@@ -124,8 +148,14 @@ class VariableRequests:
         part: Part,
         frame: FrameReference | None,
         as_hex: bool = False,
+        *,
+        asks_program: bool = True,
     ) -> dict[str, Any]:
-        """A part as the client shows it; to be called by way of `HaltedThread.run`."""
+        """A part as the client shows it; to be called by way of `HaltedThread.run`.
+
+        Raises:
+            AsksProgram: only code of the program has it, which may not run.
+        """
         shown: dict[str, Any] = {"name": printable(part.name) or '""'}
         attributes = ["static"] if part.is_static else []
         if part.is_final:
@@ -137,7 +167,7 @@ class VariableRequests:
             number = self._session.references.add(halted, PartsReference(part.parts, frame))
             shown |= {"value": "", "variablesReference": number}
         else:
-            shown |= self.value(halted, part, frame, as_hex)
+            shown |= self.value(halted, part, frame, as_hex, asks_program=asks_program)
         if part.path is not None:
             shown["evaluateName"] = part.path
         if attributes:
@@ -150,8 +180,10 @@ class VariableRequests:
         part: Part,
         frame: FrameReference | None,
         as_hex: bool = False,
+        *,
+        asks_program: bool = True,
     ) -> dict[str, Any]:
-        """The value of a part, its type and the number of its parts."""
+        """The value of a part, its type and the number of its parts; raises as `shown` does."""
         value = part.value
         shown: dict[str, Any] = {
             "value": text_of(value, part.signature, as_hex=as_hex),
@@ -162,7 +194,9 @@ class VariableRequests:
             shown["type"] = name
         if part.parts is None and not has_parts(value):
             return shown
-        parts = part.parts or parts_of(self._session.vm, value, part.path)
+        parts = part.parts or parts_of(
+            self._session.vm, value, part.path, asks_program=asks_program
+        )
         reference = PartsReference(parts, frame)
         if not parts.named and not parts.indexed:
             return shown
