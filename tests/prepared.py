@@ -69,7 +69,7 @@ class Prepared(subprocess.Popen[Any]):
             if own_group:
                 more |= OWN_GROUP
             if own_terminal:
-                more["preexec_fn"] = _take_terminal
+                more["preexec_fn"] = take_terminal
         super().__init__([sys.executable, *words], **more)
 
     def _execute_child(self, args: Any, *others: Any) -> None:
@@ -90,7 +90,7 @@ class Prepared(subprocess.Popen[Any]):
         self._child_created = True
 
 
-def _take_terminal() -> None:
+def take_terminal() -> None:
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
@@ -230,7 +230,7 @@ def _next_start(connection: socket.socket) -> list[str]:
         if own_group:
             os.setpgid(0, 0)
         if own_terminal:
-            _take_terminal()
+            take_terminal()
         os.environ.clear()
         os.environ.update(environment)
         os.chdir(directory)

@@ -1,4 +1,4 @@
-"""A terminal for Pythons that need one: what they draw can be read as a user reads it."""
+"""A terminal for programs that need one: what they draw can be read as a user reads it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ import subprocess
 import termios
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import pexpect
 import pyte
 from pexpect.fdpexpect import fdspawn
 
 import command_line
-from prepared import Prepared
+from prepared import Prepared, take_terminal
 
 ROWS, COLUMNS = 50, 110
 _PROMPTS = ("prompt_toolkit.shortcuts", "traitlets.config", "jvmti.shell.plain")
@@ -29,14 +31,22 @@ class Terminal:
     """A program on a pseudo-terminal; a context manager that ends it.
 
     Args:
-        words: what follows the name of the interpreter.
+        words: what follows the name of the interpreter, or of the program.
         env: what is added to the environment.
+        program: what to run instead of a Python.
+        cwd: where.
 
     Attributes:
         raw: everything that it has written, escape sequences and all.
     """
 
-    def __init__(self, words: Sequence[str], env: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        words: Sequence[str],
+        env: Mapping[str, str],
+        program: str | None = None,
+        cwd: Path | None = None,
+    ) -> None:
         # Cursor positions that nobody tells would make a prompt wait for them.
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **env}
         self.raw = b""
@@ -44,10 +54,14 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", ROWS, COLUMNS, 0, 0))
-        self._child = Prepared(
-            words, [*command_line.imports(), *_PROMPTS], own_terminal=True, env=environment,
-            stdin=theirs, stdout=theirs, stderr=theirs,
-        )  # fmt: skip
+        start: dict[str, Any] = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+        start |= {"env": environment, "cwd": cwd}
+        self._child: subprocess.Popen[bytes]
+        if program is None:
+            imports = [*command_line.imports(), *_PROMPTS]
+            self._child = Prepared(words, imports, own_terminal=True, **start)
+        else:
+            self._child = subprocess.Popen([program, *words], preexec_fn=take_terminal, **start)
         os.close(theirs)
         self._keys = fdspawn(ours, timeout=60)
 

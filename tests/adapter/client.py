@@ -130,6 +130,7 @@ class Client:
         patience: seconds to wait for a response.
 
     Attributes:
+        name: what it calls itself.
         events: all events so far.
         asked: what the adapter asks of the client, for `answer`.
         process: the adapter, where it was started.
@@ -143,6 +144,7 @@ class Client:
         validates: bool = True,
         patience: float = SOON,
     ) -> None:
+        self.name = "test"
         self._patience = patience
         self.process: subprocess.Popen[bytes] | None = None
         self._validates = validates
@@ -307,7 +309,7 @@ class Client:
         return self.ask(
             "initialize",
             adapterID="jvmti",
-            clientID="test",
+            clientID=self.name,
             linesStartAt1=True,
             columnsStartAt1=True,
             pathFormat="path",

@@ -3,8 +3,10 @@
 apt-get install xvfb xdotool imagemagick openbox fonts-dejavu-core
 apt-get install emacs-lucid elpa-dap-mode    # for emacs
 apt-get install kate                         # for kate
+apt-get install xterm                        # for neovim and helix, with nvim and hx on PATH
 apt-get install chromium; npm install code-server@4.96.4 playwright-core  # for vscode
-CODE_SERVER=node_modules python tests/editors/pictures.py emacs kate vscode --to docs/images
+export CODE_SERVER=node_modules NVIM_DAP=…/nvim-dap
+python tests/editors/pictures.py emacs kate vscode neovim helix --to docs/images
 
 Each editor has the configuration of its page, and keys are pressed. It attaches to H2, a database
 that nobody here wrote, while it runs; a breakpoint stops a query, its variables are shown, and it
@@ -17,7 +19,6 @@ import argparse
 import contextlib
 import json
 import os
-import re
 import shutil
 import socket
 import subprocess
@@ -36,6 +37,7 @@ import compiler  # noqa: E402
 import jars  # noqa: E402
 import jvms  # noqa: E402
 import vscode_extension  # noqa: E402
+from editors.configurations import configuration  # noqa: E402
 
 SOURCE = "org/h2/command/query/Select.java"
 LINE = 775
@@ -44,18 +46,11 @@ SIZE = "1200x800"
 PATIENCE = 180.0
 """Seconds for what an editor does at once on an idle machine."""
 
-# Keeps what goes through `jvmti debug`, in both directions.
+# Keeps what goes through `jvmti debug`, in both directions, and lists the picture's program alone.
 RECORDER = """#!/bin/sh
+[ "$1" = ps ] && exec {jvmti} ps | grep -E "^ *(PID|$SUBJECT) "
 exec {python} {recorder} {log} {jvmti} "$@"
 """
-
-
-def configuration(editor: str, title: str) -> str:
-    """A block of an editor's page."""
-    page = (jvms.ROOT / "docs" / "editors" / f"{editor}.md").read_text()
-    found = re.search(rf'```\w+ title="{re.escape(title)}"\n(.*?)```', page, re.S)
-    assert found, f"{editor}.md has no {title}"
-    return found[1]
 
 
 class Scene:
@@ -120,13 +115,15 @@ class Scene:
     def environment(self) -> dict[str, str]:
         path = f"{self.home / 'bin'}{os.pathsep}{os.environ['PATH']}"
         kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
-        return {**kept, **self._screen, "HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8"}
+        own = {"HOME": str(self.home), "PATH": path, "LANG": "C.UTF-8", "SUBJECT": str(self.pid)}
+        return {**kept, **self._screen, **own}
 
     @contextlib.contextmanager
     def screen(self) -> Iterator[None]:
         """A screen with a window manager."""
         read, write = os.pipe()
         words = ["Xvfb", "-displayfd", str(write), "-screen", "0", f"{SIZE}x24", "-nolisten", "tcp"]
+        words.append("-noreset")  # when its first client goes before the second comes
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         with subprocess.Popen(words, pass_fds=[write], **quiet) as server:  # type: ignore[call-overload]
             os.close(write)
@@ -134,6 +131,8 @@ class Scene:
                 self._screen = {"DISPLAY": f":{number.readline().strip()}"}
             manager = subprocess.Popen(["openbox"], env=self.environment, **quiet)  # type: ignore[call-overload]
             try:
+                # A window that comes before it is never shown.
+                self.until("window manager", lambda: bool(self.xdotool("get_num_desktops")))
                 yield
             finally:
                 manager.terminate()
@@ -165,6 +164,15 @@ class Scene:
     def type(self, text: str) -> None:
         self.xdotool("type", "--delay", "30", text)
         time.sleep(0.5)
+
+    def line(self, text: str) -> None:
+        self.type(text)
+        self.keys("Return")
+
+    def terminal(self, *command: str) -> contextlib.AbstractContextManager[None]:
+        """An editor in a terminal, as large as the screen."""
+        look = ["-fa", "DejaVu Sans Mono", "-fs", "11", "-bg", "white", "-fg", "black", "+sb"]
+        return self.editor("xterm", *look, "-T", "terminal", "-e", *command)
 
     def click(self, x: int, y: int) -> None:
         self.xdotool("mousemove", str(x), str(y), "click", "1")
@@ -384,13 +392,70 @@ def vscode(scene: Scene, to: Path) -> None:
             scene.wait("response", "continue")
 
 
+def neovim(scene: Scene, to: Path) -> None:
+    """Neovim with nvim-dap, whose folder NVIM_DAP names: the commands of its page."""
+    settings = scene.home / ".config" / "nvim"
+    plugins = settings / "pack" / "plugins" / "start"
+    plugins.mkdir(parents=True)
+    (plugins / "nvim-dap").symlink_to(Path(os.environ["NVIM_DAP"]).resolve())
+    (settings / "after" / "plugin").mkdir(parents=True)
+    (settings / "after" / "plugin" / "jvmti.lua").write_text(configuration("neovim", "jvmti.lua"))
+    (settings / "init.lua").write_text("vim.o.background = 'light'\nvim.o.number = true\n")
+    with scene.terminal("nvim", f"+{LINE}", str(scene.source)):
+        scene.window("terminal")
+        scene.line(":DapToggleBreakpoint")
+        scene.line(":DapContinue")
+        scene.line("1")  # attach
+        time.sleep(3)  # until the programs are listed
+        scene.line("1")  # the only one
+        scene.wait("response", "configurationDone")
+        scene.go()
+        scene.wait("event", "stopped")
+        scene.line(':lua w = require("dap.ui.widgets"); s = w.sidebar(w.scopes); s.open()')
+        scene.line(":DapToggleRepl")
+        scene.keys("ctrl+w", "j", "i")
+        scene.line("expressions.size() + expressions.get(0).getSQL(0)")
+        scene.wait("response", "evaluate")
+        scene.keys("Escape")
+        scene.line(":resize 8")
+        scene.picture(to)
+        scene.line(":DapToggleRepl")
+        scene.line(":DapStepOver")
+        scene.wait("event", "stopped", 2)
+        scene.line(':lua require("dap").clear_breakpoints()')
+        scene.line(":DapContinue")
+        scene.wait("event", "terminated")
+
+
+def helix(scene: Scene, to: Path) -> None:
+    """Helix, by the keys of its page."""
+    settings = scene.home / ".config" / "helix"
+    settings.mkdir(parents=True)
+    (settings / "languages.toml").write_text(configuration("helix", "languages.toml"))
+    (settings / "config.toml").write_text('theme = "onelight"\neditor.true-color = true\n')
+    with scene.terminal("hx", f"{scene.source}:{LINE}"):
+        scene.window("terminal")
+        scene.keys("space", "G", "b", "l", "Return")
+        scene.line(str(scene.pid))
+        scene.wait("response", "configurationDone")
+        scene.go()
+        scene.wait("event", "stopped")
+        scene.keys("v")
+        scene.wait("response", "variables")
+        scene.picture(to)
+        scene.keys("Escape", "space", "G", "b", "n")
+        scene.wait("event", "stopped", 2)
+        scene.keys("c")
+        scene.wait("event", "terminated")
+
+
 def _listens(address: str) -> bool:
     host, _, port = address.partition(":")
     with socket.socket() as asked:
         return asked.connect_ex((host, int(port))) == 0
 
 
-EDITORS = {"emacs": emacs, "kate": kate, "vscode": vscode}
+EDITORS = {"emacs": emacs, "kate": kate, "vscode": vscode, "neovim": neovim, "helix": helix}
 
 
 def main() -> None:

@@ -5,6 +5,7 @@ python recorder.py LOG COMMAND...
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -49,4 +50,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # Not by the interpreter's own end, which wants the buffer that the other thread reads into.
+    os._exit(status)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import compiler
-from jvms import ROOT
+from editors.configurations import configuration
 from model.stopping import LINE, SOON, start
 
 if TYPE_CHECKING:
@@ -33,10 +32,7 @@ HAS_DAP_MODE = any(Path("/usr/share/emacs/site-lisp/elpa-src").glob("dap-mode-*"
 def test_emacs_stops_looks_steps_and_lets_go(
     java_program: JavaPrograms, jvm: Jvm, tmp_path: Path
 ) -> None:
-    page = (ROOT / "docs" / "editors" / "emacs.md").read_text()
-    configuration = re.search(r'```elisp title="jvmti.el"\n(.*?)```', page, re.S)
-    assert configuration
-    (tmp_path / "jvmti.el").write_text(configuration[1])
+    (tmp_path / "jvmti.el").write_text(configuration("emacs", "jvmti.el"))
     source = shutil.copy(compiler.source("Stopping").path, tmp_path)
     program = start(java_program, jvm, late=True)
     assert EMACS is not None

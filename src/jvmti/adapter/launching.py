@@ -35,6 +35,8 @@ _PATIENCE = 5.0
 """Seconds that a program has to end by itself."""
 _SHOWN = 1.0
 """Seconds until all output of a program that has ended is shown; a child may keep it open."""
+_LAST_WORDS = 2.0
+"""Seconds that a client has for more requests after it has disconnected."""
 
 
 class LaunchRequests:
@@ -242,12 +244,16 @@ class LaunchRequests:
         """Leave the program as it was, or end it if that is wanted."""
         ends = given.flag("terminateDebuggee", self._ends_with_session)
         self.leave(ends)
-        self._session.conversation.afterwards(self._session.conversation.end)
+        conversation = self._session.conversation
+        conversation.afterwards(lambda: conversation.end_within(_LAST_WORDS))
 
     @answers("terminate")
     def terminate(self, given: Arguments) -> None:
-        """End the program."""
+        """End the program, or the session alone if the program is to stay."""
         vm = self._session.vm
+        if not self._session.configuration.flag("endsWithSession", True):
+            self.leave(ends=False)
+            return
         self._session.halted.close()
         _end_process(vm, signal.SIGKILL if vm.held else signal.SIGTERM)
 

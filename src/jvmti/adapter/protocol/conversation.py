@@ -98,6 +98,10 @@ class Conversation:
             for number in asked:
                 self._asked.pop(number, None)
 
+    def held(self) -> contextlib.AbstractContextManager[None]:
+        """Send the messages of other threads after those that the calling thread sends inside."""
+        return self._framing.held()
+
     def _send(
         self, message: dict[str, Any], numbered: Callable[[int], object] | None = None
     ) -> None:
@@ -135,6 +139,19 @@ class Conversation:
         """Answer nothing more."""
         self.is_over.set()
         self._cancel.set()
+
+    def end_within(self, seconds: float) -> None:
+        """Answer until the client closes its stream, for this time at most.
+
+        Helix disconnects once more after the event that says that the session has ended. Without an
+        answer to that, it takes no keys for 20 seconds.
+
+        Args:
+            seconds: the time.
+        """
+        timer = threading.Timer(seconds, self.end)
+        timer.daemon = True
+        timer.start()
 
     def _serve(self) -> None:
         """Read requests and answer them: who reads one answers it, while another thread reads on.
@@ -251,7 +268,7 @@ class Conversation:
         before, self._meanwhile = self._meanwhile, []
         after, self._afterwards = self._afterwards, []
         if response["success"] and before:
-            with self._framing.held():
+            with self.held():
                 for action in before:
                     action()
                 self._send(response)

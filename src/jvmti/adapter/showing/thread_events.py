@@ -40,7 +40,12 @@ class ThreadEvents:
         self._known: set[int] = set()
 
     def begin(self) -> None:
-        """Begin, once the program runs."""
+        """Begin, once the program runs.
+
+        Helix takes the thread of each event for the one that its user looks at, who loses his stop.
+        """
+        if self._session.is_helix:
+            return
         threading.Thread(target=self._run, name="jvmti thread events", daemon=True).start()
 
     def _run(self) -> None:
@@ -71,7 +76,10 @@ class ThreadEvents:
         changes = [("exited", one) for one in before - self._known]
         changes += [("started", one) for one in self._known - before]
         for reason, number in changes[:_AT_ONCE]:
-            self._session.conversation.event("thread", reason=reason, threadId=number)
+            with self._session.conversation.held():
+                # The client knows a thread that is stopped: for Neovim, one that starts now runs.
+                if reason == "exited" or self._session.halted.find(number) is None:
+                    self._session.conversation.event("thread", reason=reason, threadId=number)
 
 
 __all__ = ["ThreadEvents"]
