@@ -28,11 +28,6 @@ jfieldID id_field;
 jfieldID vm_thread_field;
 std::atomic<ptrdiff_t> jni_offset{0};  // from a JavaThread of the VM to its JNIEnv; 0 if unknown
 
-jlong vm_thread_of(JNIEnv* jni, jthread thread) {
-  if (vm_thread_field == nullptr || thread == nullptr) return 0;
-  return jni->GetLongField(thread, vm_thread_field);
-}
-
 }  // namespace
 
 void prepare_threads(jvmtiEnv* env, JNIEnv* jni) {
@@ -46,8 +41,18 @@ void prepare_threads(jvmtiEnv* env, JNIEnv* jni) {
   jni->ExceptionClear();
   jthread own = nullptr;
   if (env->GetCurrentThread(&own) != JVMTI_ERROR_NONE || own == nullptr) return;
-  jlong vm_thread = vm_thread_of(jni, own);
-  if (vm_thread != 0) jni_offset = reinterpret_cast<jlong>(jni) - vm_thread;
+  uintptr_t found = vm_thread(jni, own);
+  if (found != 0) jni_offset = static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(jni) - found);
+}
+
+uintptr_t vm_thread(JNIEnv* jni, jthread thread) {
+  if (vm_thread_field == nullptr || thread == nullptr) return 0;
+  return static_cast<uintptr_t>(jni->GetLongField(thread, vm_thread_field));
+}
+
+uintptr_t vm_thread(const JNIEnv* of) {
+  ptrdiff_t offset = jni_offset;
+  return offset == 0 ? 0 : reinterpret_cast<uintptr_t>(of) - static_cast<uintptr_t>(offset);
 }
 
 int64_t thread_id(JNIEnv* jni, jthread thread) {
@@ -55,12 +60,12 @@ int64_t thread_id(JNIEnv* jni, jthread thread) {
 }
 
 bool describe_thread_of(jvmtiEnv* env, JNIEnv* jni, const JNIEnv* of, ProfiledThread* found) {
-  ptrdiff_t offset = jni_offset;
-  if (offset == 0) return false;
+  uintptr_t wanted = vm_thread(of);
+  if (wanted == 0) return false;
   LocalRefs<jthread> threads(env, jni);
   if (env->GetAllThreads(threads.count_out(), threads.out()) != JVMTI_ERROR_NONE) return false;
   for (jthread thread : threads) {
-    if (vm_thread_of(jni, thread) + offset != reinterpret_cast<jlong>(of)) continue;
+    if (vm_thread(jni, thread) != wanted) continue;
     describe_thread(env, jni, thread, found);
     return true;
   }

@@ -3,10 +3,11 @@
 // The VM reports when a thread begins to wait, and when it has the monitor.  Of many waits some are
 // sampled, by chance: those that are longer than the period always, and others in proportion to
 // their length, each for the whole period.  So sums are right for any period, which grows until few
-// enough are sampled.  The profile's thread looks at those that wait, and asks for the owners as
-// long as that takes a small part of the time: of most short waits the owner is unknown.  To find
-// it out by JVM TI, the VM stops the program; this is for virtual threads, and runtimes without
-// ThreadMXBean.
+// enough are sampled.  HotSpot's structures say who has the monitor (`PendingMonitors`), but for
+// one that another thread has without a name: the first who waits for it gives it one.  There the
+// profile's thread looks at those that wait, and asks for the owners as long as that takes a small
+// part of the time.  To find it out by JVM TI, the VM stops the program; this is for virtual
+// threads, and runtimes without ThreadMXBean.
 
 #include <cstring>
 
@@ -14,6 +15,7 @@
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
+#include "agent/engines/profiling/samplings/pending_monitors.h"
 #include "agent/engines/profiling/samplings/virtual_threads.h"
 #include "base/clock.h"
 
@@ -33,7 +35,7 @@ constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or in these
 constexpr int64_t kLongest = 100000000;   // the longest period
 constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
-                                  JVMTI_EVENT_MONITOR_CONTENDED_ENTERED};
+                                  JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_END};
 
 int64_t own_processor_time() {
   timespec used;
@@ -49,6 +51,7 @@ class LockSampler : NoCopy {
   void forget(JNIEnv* jni);
   void begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
   void end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
+  void end_thread(JNIEnv* jni) { pending_.forget(jni); }
   int64_t look(JNIEnv* jni);
 
  private:
@@ -57,7 +60,8 @@ class LockSampler : NoCopy {
     uint32_t owner;  // its number plus 1; 0 if unknown
     int64_t thread;
     int64_t period;
-    int64_t least;  // nanoseconds: shorter waits are not sampled
+    int64_t least;     // nanoseconds: shorter waits are not sampled
+    int64_t owner_id;  // 0 if unknown
   };
   struct Asked {
     size_t place;  // in the waits
@@ -70,11 +74,13 @@ class LockSampler : NoCopy {
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
   jsize waiting(Asked* asked, int64_t* threads);
   uint32_t number_of(JNIEnv* jni, int64_t thread);
+  uint32_t known_owner(JNIEnv* jni, int64_t thread);
   bool is_carrier(JNIEnv* jni, jthread thread);
 
   Profile& profile_;
   EventThreads threads_;
   MonitorOwners owners_;
+  PendingMonitors pending_;
   VirtualThreads virtual_threads_;
   Mutex mutex_{Guards::kLists};
   int64_t credit_ = 0;    // nanoseconds for questions
@@ -92,6 +98,7 @@ class LockSampler : NoCopy {
 void LockSampler::prepare(JNIEnv* jni) {
   owners_.prepare(jni);
   virtual_threads_.prepare(profile_.env, jni);
+  pending_.prepare(profile_.env, jni);
   if (!owners_.known()) return;
   // The first question links classes.
   LocalRefs<jthread> all(profile_.env, jni);
@@ -176,7 +183,8 @@ jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
   for (size_t i = 0; i < waits_.size() && count < kMostAsked; ++i) {
     size_t place = (next_ + i) % waits_.size();
     const Wait& wait = waits_[place];
-    if (wait.began == 0 || wait.owner != 0 || now - wait.began < wait.least) continue;
+    if (wait.began == 0 || wait.owner != 0 || wait.owner_id != 0) continue;
+    if (now - wait.began < wait.least) continue;
     asked[count] = Asked{place, wait.began};
     threads[count++] = wait.thread;
   }
@@ -206,7 +214,22 @@ uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
   return 0;
 }
 
+// The same of a sample's, which is found among all threads as seldom as owners are asked for.
+uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread) {
+  uint32_t known = threads_.find(thread);
+  if (known != 0) return known;
+  {
+    Locked locked(mutex_);
+    if (!may_ask()) return 0;
+  }
+  int64_t began = own_processor_time();
+  uint32_t number = number_of(jni, thread);
+  pay(own_processor_time() - began);
+  return number;
+}
+
 int64_t LockSampler::look(JNIEnv* jni) {
+  pending_.look(profile_.env, jni);
   if (!owners_.known()) return kIdleLook;
   Asked asked[kMostAsked];
   int64_t threads[kMostAsked];
@@ -233,10 +256,12 @@ int64_t LockSampler::look(JNIEnv* jni) {
 // ---- waits -------------------------------------------------------------------------------------
 
 void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
-  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), 0, 0};
-  bool is_virtual =
-      major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
-  if (is_virtual || !owners_.known()) wait.owner = stopped_owner(env, jni, monitor);
+  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), 0, 0, pending_.owner(jni)};
+  if (wait.owner_id == 0) {
+    bool is_virtual =
+        major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
+    if (is_virtual || !owners_.known()) wait.owner = stopped_owner(env, jni, monitor);
+  }
   uint64_t id = static_cast<uint64_t>(wait.thread);
   Locked locked(mutex_);
   busy_ = true;
@@ -275,6 +300,7 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  if (wait.owner_id != 0) wait.owner = known_owner(jni, wait.owner_id);
   profile_.add(Sample{epoch_now(), waited < wait.period ? wait.period : waited, trace, number,
                       wait.owner, layouts::SampleState::kBlocked});
 }
@@ -293,6 +319,12 @@ void JNICALL entered(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor
   sampler_of(*profile).end(env, jni, thread, monitor);
 }
 
+void JNICALL thread_end(jvmtiEnv* env, JNIEnv* jni, jthread) {
+  UsedProfile profile(env);
+  if (profile == nullptr || !profile->active) return;
+  sampler_of(*profile).end_thread(jni);
+}
+
 const char* start(JNIEnv* jni, Profile& profile) {
   jvmtiCapabilities wanted{};
   wanted.can_generate_monitor_events = 1;
@@ -306,6 +338,7 @@ const char* start(JNIEnv* jni, Profile& profile) {
   jvmtiEventCallbacks callbacks{};
   callbacks.MonitorContendedEnter = enter;
   callbacks.MonitorContendedEntered = entered;
+  callbacks.ThreadEnd = thread_end;
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 
