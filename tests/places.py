@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -31,6 +32,14 @@ def own_tmp(options: str = "size=64m") -> Sequence[str]:
 
 CONTAINER = [*AS_NOBODY, *UNSHARE, *USER, *own_tmp()]
 """Another user, with a namespace of each kind, and a /tmp of its own."""
+
+
+def skip_below_closed_folders(user: int = NOBODY) -> None:
+    """Skip the test if a user without root's rights may not enter a folder that this tree is in."""
+    for above in Path(__file__).absolute().parents[1].parents:
+        found = above.stat()
+        if not found.st_mode & (0o101 if found.st_uid == user else 0o001):
+            pytest.skip(f"only its owner may enter {above}, so others can run nothing in this tree")
 
 
 def jvm_below(ancestor: int) -> Process:

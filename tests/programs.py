@@ -8,6 +8,7 @@ of its crash report is shown.
 from __future__ import annotations
 
 import contextlib
+import os
 import queue
 import re
 import signal
@@ -23,6 +24,7 @@ import pytest
 
 import agent_builds
 import compiler
+import places
 from prepared import OWN_GROUP as OWN_GROUP
 
 if TYPE_CHECKING:
@@ -255,6 +257,10 @@ class JavaPrograms:
             ends_with_input: Whether the program leaves when its standard input ends: another is
                 terminated.
         """
+        if "setpriv" in wrapper:
+            places.skip_below_closed_folders()
+        elif "--user" in wrapper:  # root's rights are over its own files only
+            places.skip_below_closed_folders(os.geteuid())
         directory = self.directory / f"java-{len(self.started)}"
         command = [*wrapper, self.jvm.java, *self.jvm.args]
         command += [f"-XX:ErrorFile={directory}/hs_err_%p.log", "-XX:-CreateCoredumpOnCrash"]

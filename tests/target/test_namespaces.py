@@ -28,7 +28,16 @@ from jvmti.target.hotspot import command, load_agent, protocol_version
 from jvmti.target.namespaces import Helper
 from jvmti.target.options import AgentOptions
 from jvmti.target.processes.search import Process, find
-from places import AS_NOBODY, CONTAINER, NOBODY, UNSHARE, USER, jvm_below, own_tmp
+from places import (
+    AS_NOBODY,
+    CONTAINER,
+    NOBODY,
+    UNSHARE,
+    USER,
+    jvm_below,
+    own_tmp,
+    skip_below_closed_folders,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -279,6 +288,7 @@ def test_several_controllers_attach_elsewhere_at_once(
 
 
 def test_another_user_learns_whom_to_ask(java_program: JavaPrograms) -> None:
+    skip_below_closed_folders()
     program = java_program("Idle")
     program.expect("ready")
     python = "/usr/bin/python3"

@@ -19,7 +19,7 @@ from jvmti.target.errors import (
 )
 from jvmti.target.processes.search import Process, find, processes
 from jvmti.text.printable import printable
-from places import AS_NOBODY
+from places import AS_NOBODY, skip_below_closed_folders
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -140,6 +140,7 @@ def test_what_is_no_jvm_is_refused() -> None:
 @pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
 def test_another_user_sees_what_the_system_shows(java_program: JavaPrograms) -> None:
+    skip_below_closed_folders()
     program = java_program("Idle", "x")
     program.expect("ready")
     python = "/usr/bin/python3"

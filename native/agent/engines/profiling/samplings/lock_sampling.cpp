@@ -172,7 +172,9 @@ uint32_t LockSampler::stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor)
   if (error != JVMTI_ERROR_NONE) return 0;
   env->Deallocate(reinterpret_cast<unsigned char*>(usage.waiters));
   env->Deallocate(reinterpret_cast<unsigned char*>(usage.notify_waiters));
-  return usage.owner == nullptr ? 0 : threads_.number(jni, usage.owner) + 1;
+  // HotSpot names the carrier of a virtual thread that is being mounted.
+  if (usage.owner == nullptr || is_carrier(jni, usage.owner)) return 0;
+  return threads_.number(jni, usage.owner) + 1;
 }
 
 jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
