@@ -33,17 +33,14 @@ class Neovim:
     """Neovim with nvim-dap, by the commands of its page."""
 
     def __init__(self, home: Path, project: Path, environment: dict[str, str]) -> None:
-        program, plugin = shutil.which("nvim"), os.environ.get("NVIM_DAP")
-        if program is None or plugin is None:
-            pytest.skip("no Neovim, or NVIM_DAP does not name the folder of nvim-dap, of GitHub")
         settings = home / ".config" / "nvim"
         plugins = settings / "pack" / "plugins" / "start"
         plugins.mkdir(parents=True)
-        (plugins / "nvim-dap").symlink_to(Path(plugin).resolve())
+        (plugins / "nvim-dap").symlink_to(Path(os.environ["NVIM_DAP"]).resolve())
         (settings / "after" / "plugin").mkdir(parents=True)
         code = configuration("neovim", "jvmti.lua")
         (settings / "after" / "plugin" / "jvmti.lua").write_text(code)
-        self.screen = Terminal([f"+{TOP}", NAME], environment, program, project)
+        self.screen = Terminal([f"+{TOP}", NAME], environment, "nvim", project)
 
     def command(self, text: str) -> None:
         self.screen.type(f":{text}\r")
@@ -110,13 +107,10 @@ class Helix:
     """Helix, by the keys of its page."""
 
     def __init__(self, home: Path, project: Path, environment: dict[str, str]) -> None:
-        program = shutil.which("hx")
-        if program is None:
-            pytest.skip("no Helix: there is no hx on PATH")
         settings = home / ".config" / "helix"
         settings.mkdir(parents=True)
         (settings / "languages.toml").write_text(configuration("helix", "languages.toml"))
-        self.screen = Terminal([f"{NAME}:{TOP}"], environment, program, project)
+        self.screen = Terminal([f"{NAME}:{TOP}"], environment, "hx", project)
 
     def key(self, key: str) -> None:
         """A key of the menu for the debugger, which stays until it is left."""
@@ -198,7 +192,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.fixture(params=[Neovim, Helix])
+_NO_NEOVIM = pytest.mark.skipif(
+    shutil.which("nvim") is None or "NVIM_DAP" not in os.environ,
+    reason="no Neovim, or NVIM_DAP does not name the folder of nvim-dap, of GitHub",
+)
+_NO_HELIX = pytest.mark.skipif(shutil.which("hx") is None, reason="no Helix: no hx on PATH")
+
+
+@pytest.fixture(
+    params=[pytest.param(Neovim, marks=_NO_NEOVIM), pytest.param(Helix, marks=_NO_HELIX)]
+)
 def editor(
     request: pytest.FixtureRequest, tmp_path: Path, project: Path, jvm: Jvm
 ) -> Iterator[Neovim | Helix]:
