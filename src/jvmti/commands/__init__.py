@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import errno
-import inspect
 import io
 import os
 import sys
@@ -80,6 +79,8 @@ def command(verb: str) -> Command:
 
 def prepare(words: Sequence[str] | None = None) -> Parser:
     """The parser for all verbs, or for the one of a line; then the others are not imported."""
+    import inspect  # not for the overview
+
     parser, verbs = _prepared()
     for verb in VERBS if words is None else words[:1]:
         its: Any = command(verb)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import shlex
 import sys
@@ -42,6 +41,8 @@ class Parser(argparse.ArgumentParser):
 
 def mistyped(kind: str, word: str, known: Iterable[str]) -> str:
     """The error for an unknown word, with similar ones."""
+    import difflib  # for mistakes only
+
     names = list(known)
     near = difflib.get_close_matches(word, names, n=2)
     if not near:

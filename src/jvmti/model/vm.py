@@ -931,7 +931,7 @@ class VM:
         values = self.env.map.get_system_property(names)
         return Properties(
             (name, value)
-            for name, status, value in zip(names, values.status, values.value, strict=True)
+            for name, status, value in zip(names, values.status_list(), values.value, strict=True)
             if not status and value is not None
         )
 

@@ -134,7 +134,7 @@ def _modifiable(vm: TracedVM, classes: Iterable[Any]) -> list[Any]:
     listed = list(classes)
     if not listed:
         return []
-    answers = vm.env.map.is_modifiable_class(listed).check().value
+    answers = vm.env.map.is_modifiable_class(listed).check().listed()
     return [one for one, is_modifiable in zip(listed, answers, strict=True) if is_modifiable]
 
 

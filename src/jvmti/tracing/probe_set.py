@@ -170,7 +170,7 @@ class ProbeSet:
         every = [one for one in found if not one.name.startswith(_SERVING)]
         if not every:
             return []
-        modifiable = self._vm.env.map.is_modifiable_class(every).check().value
+        modifiable = self._vm.env.map.is_modifiable_class(every).check().listed()
         return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
 
     def _referring(self, probe: Probe) -> list[Any]:

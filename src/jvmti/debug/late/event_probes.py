@@ -153,7 +153,7 @@ class EventProbes(ProbeSet):
         ]
         if not listed:
             return []
-        answers = self._vm.env.map.is_modifiable_class(listed).check().value
+        answers = self._vm.env.map.is_modifiable_class(listed).check().listed()
         return [one for one, is_so in zip(listed, answers, strict=True) if is_so]
 
     # ---- places ------------------------------------------------------------------------------

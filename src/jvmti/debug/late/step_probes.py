@@ -253,7 +253,7 @@ class StepProbes(EventProbes):
         if not callers:
             return []
         methods = [one.method for one in callers]
-        answers = self._vm.lookup_env.map.is_method_obsolete(methods).check().value
+        answers = self._vm.lookup_env.map.is_method_obsolete(methods).check().listed()
         return [
             one
             for one, is_obsolete in zip(callers, answers, strict=True)
