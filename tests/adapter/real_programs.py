@@ -339,7 +339,7 @@ class Shop:
         client.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
         thread = client.stopped("exception", LONG)
         info = client.ask("exceptionInfo", threadId=thread)
-        assert info["exceptionId"] == "java.lang.IllegalStateException"
+        assert info["exceptionId"] == "java.lang.IllegalStateException", info
         number = int(info["description"].removeprefix("round "))
         assert number % 5 == 0
         if self.way != "late":  # where there is no probe, such an agent reads objects only

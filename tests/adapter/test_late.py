@@ -58,6 +58,8 @@ def test_parameters_are_shown_where_the_compiler_left_out_their_names(
     client.ask("setFunctionBreakpoints", breakpoints=[name])
     local = client.locals(client.stopped("function breakpoint"))
     assert local["this"]["type"] == "java.util.LinkedHashMap"
+    if "key" in local:
+        pytest.skip("this JDK, of Debian, has the names of variables")
     assert {name: one["type"] for name, one in local.items() if name != "this"} == {
         "slot1": "int",
         "slot2": "java.lang.Object",
