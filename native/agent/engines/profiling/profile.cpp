@@ -24,6 +24,7 @@ constexpr uint32_t kMostThreads = 1 << 30;
 
 struct Place {
   std::atomic<Profile*> profile{nullptr};
+  std::atomic<jvmtiEnv*> env{nullptr};  // the profile's, for its events
   std::atomic<uint32_t> users{0};
   bool taken = false;
   uint32_t rounds = 0;
@@ -50,10 +51,12 @@ void UsedProfile::use(uint32_t number) {
 
 UsedProfile::UsedProfile(uint32_t number) { use(number); }
 
+// Events come often: a call of the VM's would take longer.
 UsedProfile::UsedProfile(jvmtiEnv* env) {
-  void* number = nullptr;
-  env->GetEnvironmentLocalStorage(&number);
-  use(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
+  while (place_ + 1 < Profiles::kMost && places[place_].env != env) ++place_;
+  places[place_].users.fetch_add(1);
+  profile_ = places[place_].profile.load();
+  if (profile_ != nullptr && profile_->env != env) profile_ = nullptr;
 }
 
 UsedProfile::~UsedProfile() { places[place_].users.fetch_sub(1); }
@@ -103,7 +106,7 @@ bool Profile::prepare(Call& call, char* reason, size_t size) {
   ranges.find();
   env = new_jvmti_environment();
   if (env == nullptr) return false;
-  env->SetEnvironmentLocalStorage(reinterpret_cast<void*>(static_cast<uintptr_t>(number)));
+  places[number % Profiles::kMost].env = env;
   jvmtiCapabilities wanted{};
   wanted.can_get_line_numbers = 1;
   if (env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) return false;
@@ -160,6 +163,7 @@ void Profile::halt_thread() {
 
 bool Profile::free(JNIEnv* jni) {
   Place& place = places[number % Profiles::kMost];
+  place.env = nullptr;
   place.profile = nullptr;
   if (place.users > 0) {
     usleep(1000);

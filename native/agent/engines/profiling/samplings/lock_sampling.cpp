@@ -27,7 +27,7 @@ constexpr int64_t kShare = 300;           // questions for owners take this part
 constexpr int64_t kMostCredit = 3000000;  // nanoseconds for many at once, after a while of few
 constexpr int64_t kMostPrice = 200000;    // what took longer waited for a processor
 constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
-constexpr int64_t kIdleLook = 25000000;   // the same while no thread waits
+constexpr int64_t kIdleLook = 100000000;  // the same while each wait has an owner
 constexpr jsize kMostAsked = 32;          // at once
 constexpr int64_t kSamples = 50;          // in 1 s; each takes 25 µs
 constexpr int32_t kSome = 20;             // of these the period is found
@@ -88,7 +88,7 @@ class LockSampler : NoCopy {
   Index places_;          // in the waits plus 1, by Thread.threadId
   Vector<Wait> waits_;
   size_t next_ = 0;    // of the waits, the first to look at
-  bool busy_ = false;  // whether a thread has waited since the last look
+  bool busy_ = false;  // whether a thread has waited for nobody known since the last look
   uint32_t random_ = 1;
   int64_t period_ = profile_.request.interval;
   int32_t counted_ = 0;     // samples
@@ -266,7 +266,7 @@ void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject moni
   }
   uint64_t id = static_cast<uint64_t>(wait.thread);
   Locked locked(mutex_);
-  busy_ = true;
+  if (wait.owner == 0 && wait.owner_id == 0) busy_ = true;
   find_period(wait.began);
   wait.period = period_;
   wait.least = static_cast<int64_t>(static_cast<double>(period_) * chance());
