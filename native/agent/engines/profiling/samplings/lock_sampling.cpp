@@ -35,7 +35,8 @@ constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or in these
 constexpr int64_t kLongest = 100000000;   // the longest period
 constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
-                                  JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_END};
+                                  JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
+                                  JVMTI_EVENT_THREAD_END};
 
 int64_t own_processor_time() {
   timespec used;
@@ -51,6 +52,7 @@ class LockSampler : NoCopy {
   void forget(JNIEnv* jni);
   void begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
   void end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
+  void begin_thread(JNIEnv* jni, jthread thread) { pending_.note(profile_.env, jni, thread); }
   void end_thread(JNIEnv* jni) { pending_.forget(jni); }
   int64_t look(JNIEnv* jni);
 
@@ -321,6 +323,12 @@ void JNICALL entered(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor
   sampler_of(*profile).end(env, jni, thread, monitor);
 }
 
+void JNICALL thread_start(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
+  UsedProfile profile(env);
+  if (profile == nullptr || !profile->active) return;
+  sampler_of(*profile).begin_thread(jni, thread);
+}
+
 void JNICALL thread_end(jvmtiEnv* env, JNIEnv* jni, jthread) {
   UsedProfile profile(env);
   if (profile == nullptr || !profile->active) return;
@@ -340,6 +348,7 @@ const char* start(JNIEnv* jni, Profile& profile) {
   jvmtiEventCallbacks callbacks{};
   callbacks.MonitorContendedEnter = enter;
   callbacks.MonitorContendedEntered = entered;
+  callbacks.ThreadStart = thread_start;
   callbacks.ThreadEnd = thread_end;
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }

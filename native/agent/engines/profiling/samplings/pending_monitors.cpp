@@ -132,24 +132,26 @@ void PendingMonitors::look(jvmtiEnv* env, JNIEnv* jni) {
 }
 
 void PendingMonitors::list(jvmtiEnv* env, JNIEnv* jni) {
-  if (places.stack_base == 0 || places.stack_size == 0) return;
   LocalRefs<jthread> threads(env, jni);
   if (env->GetAllThreads(threads.count_out(), threads.out()) != JVMTI_ERROR_NONE) return;
-  for (jthread thread : threads) {
-    uintptr_t vm = vm_thread(jni, thread);
-    Known one{0, 0, thread_id(jni, thread)};
-    if (vm == 0 || !read(vm, places.stack_base, &one.stack) ||
-        !read(vm, places.stack_size, &one.stack_size)) {
-      continue;
-    }
-    if (carries(env, jni, thread)) one.id = 0;
-    Locked locked(mutex_);
-    uint32_t place = places_.find(vm);
-    if (place != 0) {
-      known_[place - 1] = one;
-    } else if (known_.push(one) && !places_.insert(vm, static_cast<uint32_t>(known_.size()))) {
-      known_.pop();
-    }
+  for (jthread thread : threads) note(env, jni, thread);
+}
+
+void PendingMonitors::note(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
+  if (places.owner_is_id || places.stack_base == 0 || places.stack_size == 0) return;
+  uintptr_t vm = vm_thread(jni, thread);
+  Known one{0, 0, thread_id(jni, thread)};
+  if (vm == 0 || !read(vm, places.stack_base, &one.stack) ||
+      !read(vm, places.stack_size, &one.stack_size)) {
+    return;
+  }
+  if (carries(env, jni, thread)) one.id = 0;
+  Locked locked(mutex_);
+  uint32_t place = places_.find(vm);
+  if (place != 0) {
+    known_[place - 1] = one;
+  } else if (known_.push(one) && !places_.insert(vm, static_cast<uint32_t>(known_.size()))) {
+    known_.pop();
   }
 }
 

@@ -21,7 +21,8 @@ class PendingMonitors : NoCopy {
   int64_t owner(const JNIEnv* jni);
   // Lists the threads again where an owner was not among them.
   void look(jvmtiEnv* env, JNIEnv* jni);
-  // The current thread ends; its structures may become another's.
+  // A thread begins; the current one ends, and its structures may become another's.
+  void note(jvmtiEnv* env, JNIEnv* jni, jthread thread);
   void forget(const JNIEnv* jni);
 
  private:
