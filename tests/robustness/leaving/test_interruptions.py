@@ -24,6 +24,8 @@ from robustness import steady
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from jvms import Jvm
+
 
 @pytest.fixture(scope="module")
 def target(shared_java_program: programs.JavaPrograms) -> steady.Steady:
@@ -136,6 +138,25 @@ def test_a_late_reply_is_never_taken_for_another(vm: jvmti.VM) -> None:
             pause(40)
         vm.timeout = None
         assert vm.env.get_error_name(99) == "JVMTI_ERROR_MUST_POSSESS_CAPABILITY"
+
+
+def test_a_late_reply_of_a_vm_that_is_held_is_never_taken_for_another(jvm: Jvm) -> None:
+    """It has one channel only, for all calls."""
+    vm = jvmti.launch([jvm.java, *jvm.args, "-version"], hold=True, stdout=-3, stderr=-3)
+    assert vm.popen is not None
+    os.kill(vm.popen.pid, signal.SIGSTOP)
+    try:
+        vm.timeout = 0.1
+        for _ in range(2):
+            with pytest.raises(CallTimeout):
+                vm.env.get_error_name(98)
+        os.kill(vm.popen.pid, signal.SIGCONT)
+        vm.timeout = None
+        assert vm.env.get_error_name(99) == "JVMTI_ERROR_MUST_POSSESS_CAPABILITY"
+    finally:
+        os.kill(vm.popen.pid, signal.SIGCONT)
+        vm.detach()
+        assert vm.popen.wait(60) == 0
 
 
 def test_a_hung_vm_costs_no_more_than_the_time_limit(target: steady.Steady, vm: jvmti.VM) -> None:
