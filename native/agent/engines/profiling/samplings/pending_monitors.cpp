@@ -26,6 +26,10 @@ struct Places {
   bool owner_is_id = false;  // otherwise it is a thread of the VM, or a place on the stack of one
 };
 
+Places places;
+bool looked = false;
+Mutex looking{Guards::kLists};
+
 // The table's own places, as of `gHotSpotVMStructEntryOffsetOffset`.
 size_t of_entry(void* library, const char* name) {
   char symbol[64];
@@ -79,11 +83,6 @@ Places find_places() {
   return found;
 }
 
-const Places& places() {
-  static const Places found = find_places();
-  return found;
-}
-
 bool carries(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   ProfiledThread described;
   describe_thread(env, jni, thread, &described);
@@ -93,17 +92,22 @@ bool carries(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
 }  // namespace
 
 void PendingMonitors::prepare(jvmtiEnv* env, JNIEnv* jni) {
-  if (!places().owner_is_id) list(env, jni);
+  {
+    Locked locked(looking);
+    if (!looked) places = find_places();
+    looked = true;
+  }
+  if (!places.owner_is_id) list(env, jni);
 }
 
 int64_t PendingMonitors::owner(const JNIEnv* jni) {
   uintptr_t thread = vm_thread(jni);
-  if (thread == 0 || places().pending_monitor == 0 || places().owner == 0) return 0;
+  if (thread == 0 || places.pending_monitor == 0 || places.owner == 0) return 0;
   // The monitor stays while somebody waits for it.
-  uintptr_t monitor = at<uintptr_t>(thread, places().pending_monitor);
+  uintptr_t monitor = at<uintptr_t>(thread, places.pending_monitor);
   if (monitor == 0) return 0;
-  uintptr_t owner = at<uintptr_t>(monitor, places().owner);
-  if (places().owner_is_id) {
+  uintptr_t owner = at<uintptr_t>(monitor, places.owner);
+  if (places.owner_is_id) {
     int64_t id = static_cast<int64_t>(owner);
     return id > kMostReserved ? id : 0;
   }
@@ -141,11 +145,11 @@ void PendingMonitors::list(jvmtiEnv* env, JNIEnv* jni) {
 }
 
 void PendingMonitors::note(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
-  if (places().owner_is_id || places().stack_base == 0 || places().stack_size == 0) return;
+  if (places.owner_is_id || places.stack_base == 0 || places.stack_size == 0) return;
   uintptr_t vm = vm_thread(jni, thread);
   Known one{0, 0, thread_id(jni, thread)};
-  if (vm == 0 || !read(vm, places().stack_base, &one.stack) ||
-      !read(vm, places().stack_size, &one.stack_size)) {
+  if (vm == 0 || !read(vm, places.stack_base, &one.stack) ||
+      !read(vm, places.stack_size, &one.stack_size)) {
     return;
   }
   if (carries(env, jni, thread)) one.id = 0;
