@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import decimal as decimal
     import difflib as difflib
     import fractions as fractions
+    import hmac as hmac
     import shutil as shutil
     import subprocess as subprocess
     import tempfile as tempfile
@@ -87,13 +88,21 @@ def is_boolean(value: object) -> TypeGuard[bool]:
 
 
 if not TYPE_CHECKING:
-    _NAMES = "decimal", "difflib", "fractions", "numpy", "shutil", "subprocess", "tempfile", "uuid"
-    decimal, difflib, fractions, numpy, shutil, subprocess, tempfile, uuid = map(_Deferred, _NAMES)
+    decimal = _Deferred("decimal")
+    difflib = _Deferred("difflib")
+    fractions = _Deferred("fractions")
+    hmac = _Deferred("hmac")  # loads all of OpenSSL
+    numpy = _Deferred("numpy")
+    shutil = _Deferred("shutil")
+    subprocess = _Deferred("subprocess")
+    tempfile = _Deferred("tempfile")
+    uuid = _Deferred("uuid")
 
 __all__ = [
     "decimal",
     "difflib",
     "fractions",
+    "hmac",
     "is_array",
     "is_boolean",
     "is_scalar",

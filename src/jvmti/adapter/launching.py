@@ -14,7 +14,7 @@ from jvmti.adapter.program_guard import ProgramGuard
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.thread_events import ThreadEvents
-from jvmti.deferred import shutil, subprocess
+from jvmti.deferred import hmac, shutil, subprocess
 from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
 from jvmti.target.launch import Launch, end_program
@@ -148,7 +148,9 @@ class LaunchRequests:
     def _check(self, given: Arguments) -> None:
         if self._session.has_vm:
             raise RequestFailed("this session has a program already; start another session")
-        if self._token is not None and not _same(given.text("token", ""), self._token):
+        if self._token is not None and not hmac.compare_digest(
+            given.text("token", "").encode(), self._token.encode()
+        ):
             raise RequestFailed(
                 f"{given.command}: the token is missing or wrong; jvmti debug has printed it, and "
                 "it belongs into the configuration, as token"
@@ -322,12 +324,6 @@ def command_of(given: Arguments) -> list[str]:
     else:
         raise RequestFailed("launch: mainClass is missing, or jar, or command")
     return words + given.texts("args")
-
-
-def _same(given: str, token: str) -> bool:
-    import hmac  # loads all of OpenSSL; most clients need no token
-
-    return hmac.compare_digest(given.encode(), token.encode())
 
 
 __all__ = ["LaunchRequests", "command_of"]

@@ -36,6 +36,7 @@ from jvmti.interface.constants import (
     PrimitiveType,
 )
 from jvmti.interface.errors import CallTimeout, HandlerOverran, TargetLost
+from jvmti.interface.signatures import DTYPES
 from jvmti.layouts import heap_walks
 from jvmti.layouts.conversations import CallbackMode
 from jvmti.layouts.heap_walks import About, Visit, WrittenTags
@@ -94,19 +95,6 @@ VISIT = Controls(
 )
 ITERATION = Controls(IterationControl, (int(IterationControl.ABORT),))
 
-_DTYPES = {
-    int(one): code
-    for one, code in (
-        (PrimitiveType.BOOLEAN, "?"),
-        (PrimitiveType.BYTE, "<i1"),
-        (PrimitiveType.CHAR, "<u2"),
-        (PrimitiveType.SHORT, "<i2"),
-        (PrimitiveType.INT, "<i4"),
-        (PrimitiveType.LONG, "<i8"),
-        (PrimitiveType.FLOAT, "<f4"),
-        (PrimitiveType.DOUBLE, "<f8"),
-    )
-}
 _MEMBERS: dict[str, Callable[[int], Any]] = {
     "field": HeapReferenceInfoField,
     "array": HeapReferenceInfoArray,
@@ -305,7 +293,7 @@ class Arrays(Visits):
 
     def arguments(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
         class_tag, size, tag, count, letter = row
-        dtype = numpy.dtype(_DTYPES[letter])
+        dtype = numpy.dtype(DTYPES[chr(letter)])
         data = bytearray(self.walk.take(count * dtype.itemsize))
         elements = numpy.frombuffer(data, dtype)
         return class_tag, size, self.cell(tag), count, _primitive_type(letter), elements

@@ -10,6 +10,7 @@ import operator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from jvmti.deferred import numpy
+from jvmti.interface.signatures import DTYPES
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 
@@ -18,17 +19,8 @@ if TYPE_CHECKING:
 
 Array: TypeAlias = "numpy.ndarray[Any, Any]"
 
-_TYPES = {
-    "Z": "?",
-    "B": "i1",
-    "c": "u1",
-    "C": "<u2",
-    "S": "<i2",
-    "I": "<i4",
-    "J": "<i8",
-    "F": "<f4",
-    "D": "<f8",
-}
+_TYPES = {**DTYPES, "c": "|u1"}
+"""Those of elements, and of bytes of text in C."""
 
 
 class JniBuffer:

@@ -17,6 +17,17 @@ _PRIMITIVE = {
     "D": "double",
     "V": "void",
 }
+DTYPES = {
+    "Z": "|b1",
+    "B": "|i1",
+    "C": "<u2",
+    "S": "<i2",
+    "I": "<i4",
+    "J": "<i8",
+    "F": "<f4",
+    "D": "<f8",
+}
+"""The codes of NumPy's types by the letters of Java's."""
 _SIGNATURES = {name: letter for letter, name in _PRIMITIVE.items()}
 PRIMITIVES = frozenset(_SIGNATURES)
 """The names of primitive types, and ``void``."""

@@ -17,6 +17,7 @@ from jvmti import display
 from jvmti.heap.names import Patterns, matching
 from jvmti.interface.errors import ProtocolError
 from jvmti.interface.frozen import frozen
+from jvmti.interface.signatures import DTYPES
 from jvmti.layouts.heap_passes import FIELD, SCAN, UNITS
 from jvmti.liveheap.field_numbers import FieldNumbers, NumberedField
 from jvmti.liveheap.loaders import LoadedClasses
@@ -30,16 +31,6 @@ if TYPE_CHECKING:
 
 Array = numpy.ndarray[Any, Any]
 
-DTYPES = {
-    "Z": numpy.dtype("?"),
-    "B": numpy.dtype("<i1"),
-    "C": numpy.dtype("<u2"),
-    "S": numpy.dtype("<i2"),
-    "I": numpy.dtype("<i4"),
-    "J": numpy.dtype("<i8"),
-    "F": numpy.dtype("<f4"),
-    "D": numpy.dtype("<f8"),
-}
 _ELEMENTS = {
     "boolean[]": "Z",
     "byte[]": "B",
@@ -212,7 +203,7 @@ class Scan(display.Tabular):
         """
         self._wished("arrays")
         dtypes = {
-            number: DTYPES[_ELEMENTS[name]]
+            number: numpy.dtype(DTYPES[_ELEMENTS[name]])
             for number, name in enumerate(self.names)
             if name in _ELEMENTS
         }
@@ -538,7 +529,7 @@ def _layouts(triples: list[int], classes: int) -> list[tuple[numpy.dtype[Any], d
         if not 0 <= number < classes or code not in DTYPES or index in indices[number]:
             raise ProtocolError("the agent's description of a class's fields is invalid")
         indices[number][index] = str(index)
-        fields[number].append((str(index), DTYPES[code]))
+        fields[number].append((str(index), numpy.dtype(DTYPES[code])))
     return [(numpy.dtype(own), names) for own, names in zip(fields, indices, strict=True)]
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.deferred import is_array, is_boolean, is_scalar, is_whole, numpy
 from jvmti.interface.errors import JavaException
-from jvmti.interface.signatures import java_name
+from jvmti.interface.signatures import DTYPES, java_name
 from jvmti.model.classes.ancestry import Ancestry
 from jvmti.text.printable import printable
 
@@ -86,17 +86,6 @@ BOXED = {box.signature: box.primitive for box in BOXES.values()}
 _STRING_IS = frozenset((STRING, "Ljava/lang/CharSequence;")) | _EVERY_BOX | _CONSTANT | _LOADABLE
 _EVERY_ARRAY = frozenset((OBJECT, "Ljava/io/Serializable;", "Ljava/lang/Cloneable;"))
 
-DTYPES = {
-    "Z": "|b1",
-    "B": "|i1",
-    "C": "<u2",
-    "S": "<i2",
-    "I": "<i4",
-    "J": "<i8",
-    "F": "<f4",
-    "D": "<f8",
-}
-"""The codes of NumPy's types by the letters of Java's."""
 _LETTERS = {code: letter for letter, code in DTYPES.items()}
 PRIMITIVE_NAMES = {
     "Z": "boolean",

@@ -42,7 +42,6 @@ _ENTRY = "Ljava/util/Map$Entry;"
 _BIT_SET = "Ljava/util/BitSet;"
 _PLAIN = frozenset(("decimal", "uuid", "datetime"))
 """The modules of the classes whose values are written as Python writes them."""
-"""Types that are shown by their own text."""
 
 
 class StackTraceElement(NamedTuple):
