@@ -158,7 +158,8 @@ def pytest_runtest_makereport(
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Fail a test in which a Ctrl-C comes where none was expected, and not the worker.
 
-    A worker that ends early ends the whole run, which who types Ctrl-C ends himself.
+    A worker that ends early ends the whole run.  Ctrl-C at the terminal still does: it reaches the
+    process that has started the workers.
     """
     try:
         return (yield)

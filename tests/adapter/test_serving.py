@@ -212,6 +212,24 @@ def test_a_killed_adapter_ends_the_program_that_it_launched(
         os.kill(pid, signal.SIGKILL)
 
 
+@pytest.mark.parametrize("stays", [False, True])
+def test_the_request_terminate_ends_the_program_that_the_adapter_launched(
+    client: Client, command: Sequence[str], stays: bool
+) -> None:
+    """Unless the configuration says that the program stays: it ends the session then."""
+    client.launch(line("GROSS"), command=command, endsWithSession=not stays)
+    client.stopped("breakpoint")
+    (pid,) = [one["body"]["systemProcessId"] for one in client.events if one["event"] == "process"]
+    client.ask("terminate", restart=False)
+    client.event("terminated")
+    until = time.monotonic() + (1 if stays else SOON)
+    while time.monotonic() < until and _runs(pid):
+        time.sleep(0.1)
+    assert _runs(pid) == stays
+    if stays:
+        os.kill(pid, signal.SIGKILL)
+
+
 def _runs(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:

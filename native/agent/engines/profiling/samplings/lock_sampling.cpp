@@ -3,8 +3,8 @@
 // The VM reports when a thread begins to wait, and when it has the monitor.  Of many waits some are
 // sampled, by chance: those that are longer than the period always, and others in proportion to
 // their length, each for the whole period.  So sums are right for any period, which grows until few
-// enough are sampled.  HotSpot's structures say who has the monitor (`PendingMonitors`), but for
-// one that another thread has without a name: the first who waits for it gives it one.  There the
+// enough are sampled.  HotSpot's structures say who has the monitor (`PendingMonitors`), except
+// where a monitor gets its first waiter: from 23 on the owner is anonymous then.  There the
 // profile's thread looks at those that wait, and asks for the owners as long as that takes a small
 // part of the time.  To find it out by JVM TI, the VM stops the program; this is for virtual
 // threads, and runtimes without ThreadMXBean.
@@ -218,7 +218,7 @@ uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
   return 0;
 }
 
-// The same of a sample's, which is found among all threads as seldom as owners are asked for.
+// The same for the owner in a sample.  A search through all threads counts as a question.
 uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread) {
   uint32_t known = threads_.find(thread);
   if (known != 0) return known;

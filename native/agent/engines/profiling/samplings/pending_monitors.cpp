@@ -30,7 +30,7 @@ Places places;
 bool looked = false;
 Mutex looking{Guards::kLists};
 
-// The table's own places, as of `gHotSpotVMStructEntryOffsetOffset`.
+// What a symbol of the table says of its entries: where a part of them is, or how long one is.
 size_t of_entry(void* library, const char* name) {
   char symbol[64];
   snprintf(symbol, sizeof symbol, "gHotSpotVMStruct%s", name);
