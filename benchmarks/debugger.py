@@ -26,12 +26,13 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
+from plain_client import PlainClient  # noqa: E402
 from run import compile_program, machine, ratio_of, time_of  # noqa: E402
 
 import bytecode  # noqa: E402, F401 - an installed package has it
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from adapter.client import COMMAND, Client, Failed  # noqa: E402
+from adapter.client import COMMAND, Failed  # noqa: E402
 from adapter.real_programs import jars_of  # noqa: E402
 
 Figures = dict[str, float]
@@ -201,9 +202,11 @@ class Editor:
         pipe = subprocess.PIPE
         # Not by the tests' server of Pythons that have imported all: the start is what is measured.
         self._process = subprocess.Popen(
-            list(map(str, command)), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+            list(map(str, command)), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0
         )
-        self.client = Client((self._process.stdout, self._process.stdin), validates=False)
+        assert self._process.stdout is not None
+        assert self._process.stdin is not None
+        self.client = PlainClient(self._process.stdout, self._process.stdin)
         self.client.initialize()
         with suppress(Failed):  # there is no program yet, but all that answers requests is loaded
             self.client.ask("threads")
@@ -222,14 +225,17 @@ class Editor:
 
     def set(self, *breakpoints: dict[str, Any]) -> None:
         """Set the breakpoints."""
-        found = self.client.breakpoints(*breakpoints, path=SOURCE)
-        assert all(one["verified"] for one in found), found
+        source = {"path": str(SOURCE)}
+        found = self.client.ask("setBreakpoints", source=source, breakpoints=breakpoints)
+        assert all(one["verified"] for one in found["breakpoints"]), found
 
     def look(self, thread: int) -> int:
         """What an editor asks for when a thread has stopped: its stack, variables, and fields."""
-        frames = self.client.frames(thread, startFrame=0, levels=20)
-        scope = self.client.scope(frames[0]["id"], self._scope)
-        variables = self.client.variables(scope)
+        asked = self.client.ask("stackTrace", threadId=thread, startFrame=0, levels=20)
+        frames = asked["stackFrames"]
+        scopes = self.client.ask("scopes", frameId=frames[0]["id"])["scopes"]
+        scope = next(one for one in scopes if one["name"] == self._scope)
+        variables = self.client.variables(scope["variablesReference"])
         fields = self.client.variables(variables["this"]["variablesReference"])
         assert "total" in fields
         return len(frames)
@@ -264,7 +270,7 @@ def _sessions(
         _add(found, "start", started + found["first stop"][-1])
         _add(found, "look", _timed(partial(editor.look, thread))[0])
         for _ in range(_STEPS):
-            _add(found, "step", _timed(partial(editor.client.go, "next", thread))[0])
+            _add(found, "step", _timed(partial(editor.client.step, thread))[0])
             _add(found, "look again", _timed(partial(editor.look, thread))[0])
         editor.set()
         editor.client.ask("continue", threadId=thread)
@@ -304,10 +310,10 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
         target.ask(f"run {chosen.hits}")
         found["condition"] = [target.ask(f"run {chosen.hits}")]
         editor.set({"line": LINE, "logMessage": MESSAGE})
+        said = ""
         for _ in range(_BURSTS):
             _add(found, "log", target.ask(f"run {_BURST}"))
-            time.sleep(1)
-        said = editor.client.output("stdout")
+            said += editor.client.output("stdout", 1)
         assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURSTS * _BURST
         editor.close()
         turns = Turns(target, chosen.turns)

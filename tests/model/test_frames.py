@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
-from jvmti.model.threads.frames import Frame, FrameGone
+from jvmti.model.threads.frames import Frame, FrameGone, read_stack
 from jvmti.target.agent_library import library_for_executable
 
 if TYPE_CHECKING:
@@ -358,3 +358,24 @@ def test_late_attach_reads_objects_and_says_what_more_takes(java_program: JavaPr
                 ):
                     frame.locals[key]
                 assert f"{key} = ?" in str(frame.locals)
+
+
+def test_a_stack_of_one_message_is_that_of_single_calls(vm: jvmti.VM) -> None:
+    thread = vm.threads["http-1"]
+    env = vm.lookup_env
+    with thread.suspended():
+        whole = read_stack(thread, 100, before=True)
+        plain = env.get_stack_trace(thread, 0, 100)
+        assert [(one.method, one.location) for one in whole.frames] == [
+            (one.method, one.location) for one in plain
+        ]
+        assert whole.depth == len(plain) == env.get_frame_count(thread)
+        for frame in whole.frames:
+            lines = [] if frame.is_native else frame.method.lines
+            starts = [one for one in lines if one.start_location <= frame.location]
+            latest = max(starts, key=lambda one: one.start_location, default=None)
+            assert frame.line == (None if latest is None else latest.line_number)
+            assert frame.before_probes == frame.location  # there are none
+        part = read_stack(thread, 2)
+        assert (part.frames, part.depth) == (whole.frames[:2], whole.depth)
+        assert part.frames[0].before_probes is None  # nobody asked

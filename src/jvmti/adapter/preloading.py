@@ -27,14 +27,14 @@ _FUNCTIONS = """
     find_classes find_probed_frame get_all_stack_traces get_all_threads get_array_length
     get_bytecodes get_capabilities get_class_fields get_class_methods get_class_modifiers
     get_class_signature get_field_id get_field_modifiers get_field_name get_frame_count
-    get_line_number_table get_local_int get_local_object get_local_variable_table get_long_field
-    get_max_locals get_method_declaring_class get_method_modifiers get_method_name
-    get_object_array_element get_object_class get_object_hash_code get_potential_capabilities
-    get_source_file_name get_stack_trace get_stopped_values get_string_chars get_thread_cpu_time
-    get_thread_info get_thread_list_stack_traces identify is_modifiable_class is_same_object
-    list_classes locate_before_probes new_env open_event_probes open_stop_probes open_stream
-    place_probes read_class_file_before_probes read_elements read_fields read_probe_sites
-    service_threads set_event_notification_mode step_thread
+    get_line_number_table get_local_int get_local_object get_local_variable_table
+    get_long_field get_max_locals get_method_declaring_class get_method_modifiers
+    get_method_name get_object_array_element get_object_class get_object_hash_code
+    get_potential_capabilities get_source_file_name get_stack_trace get_stopped_values
+    get_string_chars get_thread_cpu_time get_thread_info identify is_modifiable_class
+    is_same_object list_classes locate_stack new_env open_event_probes open_stop_probes
+    open_stream place_probes read_class_file_before_probes read_elements read_fields
+    read_probe_sites service_threads set_event_notification_mode step_thread
 """
 
 

@@ -22,6 +22,7 @@ from jvmti.adapter.stopping.whole_program import WholeProgram
 from jvmti.debug.stepping import Steps
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
+from jvmti.model.threads.frames import read_stack
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
@@ -81,7 +82,7 @@ class HaltedThread:
         id: its ``Thread.threadId``, which is its number for the client.
         stop: where it has stopped; ``None`` if it was paused.
         reason: why, in the protocol's words.
-        stack: the part of its stack that is known so far, the most recent frame first.
+        depth: how many frames its stack has, once `frames` has given some.
         text: more of the reason.
         frame_numbers: the numbers of its frames, by their depth.
         shown_frames: what was shown of frames, by their places; see `HaltedThreads.add`.
@@ -95,8 +96,8 @@ class HaltedThread:
         self.id = number
         self.reason = reason
         self.text = text
-        self.stack: list[Frame] = []
-        self._is_whole = False
+        self.depth = 0
+        self._stack: list[Frame] = []
         self.frame_numbers: dict[int, int] = {}
         self.shown_frames: dict[Hashable, dict[str, Any]] = {}
         self.classes: dict[Method, Class] = {}
@@ -124,15 +125,9 @@ class HaltedThread:
 
     def frames(self, most: int) -> list[Frame]:
         """The first frames of its stack; to be called by way of `run`."""
-        if len(self.stack) < most and not self._is_whole:
-            # One more tells whether there are more; to count them would be another message.
-            self.stack = self.thread.get_frames(most + 1)
-            self._is_whole = len(self.stack) <= most
-        return self.stack[:most]
-
-    def has_more_frames(self, most: int) -> bool:
-        """Whether its stack goes on after these frames, which `frames` has given."""
-        return len(self.stack) > most
+        if len(self._stack) < most and (not self._stack or len(self._stack) < self.depth):
+            self._stack, self.depth = read_stack(self.thread, most, before=True)
+        return self._stack[:most]
 
 
 class StoppedThread(HaltedThread):

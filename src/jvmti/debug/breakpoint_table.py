@@ -6,6 +6,7 @@ import logging
 import struct
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.late.event_probes import EventProbes, HaltedFrame
@@ -22,6 +23,7 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE, PROBE
+from jvmti.operations.functions import ProbedFramePlace
 from jvmti.tracing.call_probes import HELPER
 from jvmti.wire.codecs import F64, I64, U64
 from jvmti.wire.session import BorrowedConversation
@@ -316,7 +318,30 @@ class BreakpointTable:
         if location <= _AT_END:
             location, about["is_at_end"] = _AT_END - location, True
         method = session.wrap(method_handle)
+        if event == Event.SINGLE_STEP and len(data) > at:
+            values, _, number, site, depth = _PROBE.unpack_from(data, at)
+            found = ProbedFramePlace(session.wrap(values), number, site, depth)
+            probes = self._step_probes
+            if probes is not None and probes.number == number:
+                with self._halting(thread, probes.halted(found)):
+                    self._meet(event, owners, thread, method, location, about)
+                return
         self._meet(event, owners, thread, method, location, about)
+
+    @contextmanager
+    def _halting(self, thread: Thread, halted: HaltedFrame) -> Iterator[None]:
+        """A thread is at a probe inside the block."""
+        # By address: the hash of a thread would take a round trip at each stop.
+        key = id(thread)
+        around = self._probed.get(key)  # a call from its stop has brought it here
+        self._probed[key] = thread, halted
+        try:
+            yield
+        finally:
+            if around is None:
+                self._probed.pop(key, None)
+            else:
+                self._probed[key] = around
 
     def _stopped_at_probe(
         self, owner: StopRequest | None, thread: Thread, method: int, location: int, data: bytes
@@ -335,17 +360,9 @@ class BreakpointTable:
         # Above the place where an exception is made are its constructors, the last with the probe.
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
-        # By address: the hash of a thread would take a round trip at each stop.
-        key = id(thread)
-        around = self._probed.get(key)  # a call from its stop has brought it here
-        self._probed[key] = thread, HaltedFrame(lambda: frame, depth, found.signature)
-        try:
+        halted = HaltedFrame(lambda: frame, depth, lambda: found.signature)
+        with self._halting(thread, halted):
             self._meet(owner._event, [owner], thread, found, location, about)
-        finally:
-            if around is None:
-                self._probed.pop(key, None)
-            else:
-                self._probed[key] = around
 
     def _meet(
         self,

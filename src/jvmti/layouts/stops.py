@@ -2,7 +2,8 @@
 
 The opening of a stop is `HEAD`, the numbers of the breakpoints, watchpoints and so on that it hit
 (32 bits each), `PLACE`, and what the event adds: of an exception `EXCEPTION`; of a field `FIELD`,
-with a value behind it where it is written; of a class `CLASS`.
+with a value behind it where it is written; of a class `CLASS`; of a step that has ended at a probe
+`PROBE`.
 """
 
 from __future__ import annotations

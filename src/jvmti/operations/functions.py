@@ -287,6 +287,21 @@ class ProbedFramePlace(NamedTuple):
     """How many frames are above that of the place."""
 
 
+class LocatedStack(NamedTuple):
+    """The frames of a thread, the most recent first; the lists have a value for each."""
+
+    methods: list[Method]
+    """Their methods."""
+    locations: list[Long]
+    """The bytecode index in each; -1 in a native method."""
+    lines: list[Int]
+    """The source line of each; -1 if unknown."""
+    before: list[Long]
+    """The bytecode index in the code without our probes; empty if it was not asked for."""
+    depth: Int
+    """How many frames the stack has, those included that are beyond the limit."""
+
+
 class ProbeCounts(NamedTuple):
     """The state of a set of probes."""
 
@@ -868,6 +883,19 @@ class Operations(Calling):
 
         Args:
             number: the number that came with the stop.
+        """
+        ...
+
+    @operation(131)
+    def locate_stack(self, thread: Thread, most: Int, before: Boolean) -> LocatedStack:
+        """The stack of a thread with the lines of its frames.
+
+        Args:
+            thread: the thread.
+            most: frames at most.
+            before: look up the places in the code without our probes, too.
+
+        JVM TI: GetStackTrace, GetFrameCount, GetLineNumberTable.
         """
         ...
 

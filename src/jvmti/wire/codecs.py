@@ -406,6 +406,15 @@ def decoder_of(shape: shapes.Shape) -> Decoder:
                 return session.wrap_all(numbers), at + 8 * count
 
             return get_handles
+        case shapes.List(shapes.Number(c, code, None), _, _) if c != "jchar":
+
+            def get_numbers(buffer: Any, at: int, session: Any) -> tuple[Any, int]:
+                count = max(I32.unpack_from(buffer, at)[0], 0)
+                at += 4
+                numbers = struct.Struct(f"<{count}{code}")
+                return [*numbers.unpack_from(buffer, at)], at + numbers.size
+
+            return get_numbers
         case shapes.List(item, _, _):
             get_item = decoder_of(item)
 

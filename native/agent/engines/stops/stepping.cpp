@@ -217,7 +217,15 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
     }
     watch_steps(*step, jni, thread, false, false);
     if (!due) {
-      report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location, nothing_else);
+      Halted halted{};
+      LocalRef<> values(jni);
+      bool at_probe = step->stepping.probes != 0 && find_halted(jni, thread, &halted, &values);
+      report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location,
+             [&](Delivery& it) {
+               if (!at_probe) return;
+               it.number(layouts::StopProbe{it.handle<kinds::Object>(values), 0, halted.set,
+                                            halted.site, halted.depth});
+             });
     }
   }
   StopRequests::leave(jni, step);

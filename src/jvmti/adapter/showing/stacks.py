@@ -74,18 +74,12 @@ class StackRequests:
         as_parameters = given.inner("format").flag("parameterTypes", True)
 
         def read() -> dict[str, Any]:
-            frames = halted.frames(most)
-            count = self._count(halted, frames, most)
-            page = frames[start:most]
+            page = halted.frames(most)[start:]
             known = halted.shown_frames
-            new = {
-                key: one
-                for one in page
-                if (key := (one.method, one.location, one.line, as_parameters)) not in known
-            }
-            places = session.vm.methods.before_probes(list(new.values())) if new else []
-            for (key, one), place in zip(new.items(), places, strict=True):
-                known[key] = self._shown(one, place, as_parameters)
+            for one in page:
+                key = one.method, one.location, one.line, as_parameters
+                if key not in known:
+                    known[key] = self._shown(one, as_parameters)
             shown = [
                 {
                     "id": self._number(halted, one),
@@ -93,16 +87,9 @@ class StackRequests:
                 }
                 for one in page
             ]
-            return {"stackFrames": shown, "totalFrames": count}
+            return {"stackFrames": shown, "totalFrames": halted.depth}
 
         return session.run_at_once(halted, read)
-
-    def _count(self, halted: HaltedThread, frames: list[Frame], most: int) -> int:
-        seen = len(frames)
-        if not halted.has_more_frames(most):
-            return seen
-        count = self._session.vm.lookup_env.get_frame_count(halted.thread)
-        return max(count - frames[0]._above, seen)
 
     def _number(self, halted: HaltedThread, frame: Frame) -> int:
         """The number of a frame, as long as its thread is stopped."""
@@ -113,9 +100,10 @@ class StackRequests:
             halted.frame_numbers[frame.depth] = number
         return number
 
-    def _shown(self, frame: Frame, place: int, as_parameters: bool) -> dict[str, Any]:
+    def _shown(self, frame: Frame, as_parameters: bool) -> dict[str, Any]:
         """A frame as the protocol has it, but for its number."""
-        method = frame.method
+        method, place = frame.method, frame.before_probes
+        assert place is not None
         name = f"{method.class_name.rpartition('.')[2]}.{method.name}"
         if as_parameters:
             types = (one.rpartition(".")[2] for one in method.parameter_types)

@@ -32,18 +32,24 @@ class HaltedFrame:
 
     Args:
         probed: reads the variables; called at the first use.
-
-    Attributes:
         above: how many frames are above it.
-        descriptor: the descriptor of its method.
+        descriptor: gives the descriptor of its method; called where it is needed.
     """
 
     def __init__(
-        self, probed: Callable[[], ProbedFrame | None], above: int, descriptor: str
+        self,
+        probed: Callable[[], ProbedFrame | None],
+        above: int,
+        descriptor: Callable[[], str],
     ) -> None:
         self._read = probed
         self.above = above
-        self.descriptor = descriptor
+        self._descriptor = descriptor
+
+    @property
+    def descriptor(self) -> str:
+        """The descriptor of its method."""
+        return self._descriptor()
 
     @cached_property
     def probed(self) -> ProbedFrame | None:
@@ -75,8 +81,8 @@ class EventProbes(ProbeSet):
 
     def __init__(self, vm: VM) -> None:
         self.wanted: dict[Hashable, Sequence[Probe]] = {}
-        self._firsts: dict[int, int] = {}
-        """Where the variables begin in the arrays of sites."""
+        self._places: dict[int, ProbedPlace] = {}
+        """The contents of the arrays of sites, whose numbers are used once."""
         super().__init__(vm, [], RecordShape(0, 0))
 
     def _open(self, plan: bytes, over: float) -> int:
@@ -204,20 +210,23 @@ class EventProbes(ProbeSet):
         Args:
             found: what the agent says of the thread.
         """
-        site = self.site(int(found.site))
 
         def probed() -> ProbedFrame | None:
             if found.depth != OWN_FRAMES:
                 return None
-            # What the event brings comes first, then the variables: the same at each hit of a site.
-            first = self._firsts.get(found.site)
-            if first is None:
-                length = self._vm.jni.get_array_length(found.values)
-                self._firsts[found.site] = first = length - site.shape.count(".") // 5
-            place = ProbedPlace.of(site, self._no_probe, first)
+            place = self._places.get(found.site)
+            if place is None:
+                site = self.site(found.site)
+                first = self._first_variable(found.values, site)
+                place = ProbedPlace.of(site, self._no_probe, first)
+                self._places[found.site] = place
             return ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
 
-        return HaltedFrame(probed, int(found.depth), site.descriptor)
+        return HaltedFrame(probed, found.depth, lambda: self.site(found.site).descriptor)
+
+    def _first_variable(self, values: Any, site: Site) -> int:
+        """The position of the first variable in an array; what the event brings is before it."""
+        return int(self._vm.jni.get_array_length(values)) - site.shape.count(".") // 5
 
     _no_probe: Any = None
 

@@ -22,6 +22,7 @@ from jvmti.interface.errors import AbsentInformation, Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
 from jvmti.tracing.call_probes import HELPER
+from jvmti.tracing.records.sites import Site as RecordedSite
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
@@ -113,6 +114,9 @@ class StepProbes(EventProbes):
         self._changing = threading.RLock()
         self._model = vm
         super().__init__(vm)
+
+    def _first_variable(self, values: Any, site: RecordedSite) -> int:
+        return 1  # a step brings nothing
 
     def _send(self) -> None:
         methods: dict[str, set[str]] = {}

@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from jvmti.model.classes.loaded_classes import ClassList
     from jvmti.model.classes.modules import ClassLoader, Module
     from jvmti.model.objects.layouts import Layout
-    from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.values.overloads import Overload
     from jvmti.model.vm import VM
@@ -1196,17 +1195,6 @@ class Methods:
         starts, lines = (tables.items.listed(one) for one in ("start_location", "line_number"))
         entries = list(zip(starts, lines, strict=True))
         return [entries[start:end] for start, end in itertools.pairwise(tables.ends)]
-
-    def before_probes(self, frames: Sequence[Frame]) -> list[int]:
-        """The bytecode index of each frame in the code without our probes, in one message.
-
-        It stays negative in native methods.
-        """
-        return list(
-            self._vm._agent.locate_before_probes(
-                [one.method for one in frames], [one.location for one in frames]
-            )
-        )
 
 
 def _lines(

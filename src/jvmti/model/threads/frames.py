@@ -6,9 +6,10 @@ import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
+from jvmti.debug.late.stop_probes import OWN_FRAMES
 from jvmti.interface.errors import (
     Error,
     InvalidSlot,
@@ -21,6 +22,7 @@ from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import result_of, signature_of
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
@@ -59,8 +61,10 @@ class Frame:
         depth: 0 for the most recent frame of the stack.
     """
 
-    __slots__ = ("_scope", "_stack", "depth", "line", "location", "method")
+    __slots__ = ("_scope", "_stack", "before_probes", "depth", "line", "location", "method")
 
+    before_probes: int | None
+    """Its bytecode index in the code without our probes, where that was asked for."""
     _scope: tuple[Method, list[Variable], dict[str, list[tuple[int, int]]], bool] | None
     """A version of its method, with what `Locals` has found of its variables there."""
 
@@ -76,6 +80,7 @@ class Frame:
         self.location = location
         self.line = line
         self.depth = depth
+        self.before_probes = None
         self._scope = None
         # The thread; how many frames it had, None where only a part was seen; and how many of these
         # are above the topmost that is shown.
@@ -404,6 +409,51 @@ class Frame:
     _repr_html_ = display.html
 
 
+class Stack(NamedTuple):
+    """The stack of a thread, or its most recent frames."""
+
+    frames: list[Frame]
+    """The frames, without those of what has stopped the thread."""
+    depth: int
+    """How many there are, those included that were left out."""
+
+
+def read_stack(thread: Thread, most: int, *, before: bool = False) -> Stack:
+    """The stack of one thread, in one message where its methods are known.
+
+    Args:
+        thread: the thread.
+        most: frames at most.
+        before: look up the places in the code without our probes, too.
+
+    JVM TI: GetStackTrace, GetFrameCount, GetLineNumberTable.
+    """
+    vm = thread._vm
+    # Virtual threads have to be known to the environment; the model's own knows them.
+    agent = AgentOperations(vm._session, vm.lookup_env._number)
+    asked = most + OWN_FRAMES if vm.breakpoints.may_halt else most
+    while True:
+        try:
+            found = agent.locate_stack(thread, asked, before)
+        except ThreadNotAlive:
+            return Stack([], 0)
+        methods: list[Any] = found.methods
+        vm.methods.look_up(methods)
+        hidden = min(vm.breakpoints.above_in(methods[:_TOP], thread), len(methods))
+        if asked >= most + hidden:
+            break
+        asked = most + hidden
+    stack = thread, found.depth if found.depth < asked else None, hidden
+    rows = zip(methods, found.locations, found.lines, strict=True)
+    frames = [
+        Frame(method, location, line if line >= 0 else None, depth, stack)
+        for depth, (method, location, line) in enumerate(itertools.islice(rows, hidden, None))
+    ]
+    for frame, place in zip(frames, found.before[hidden:], strict=False):
+        frame.before_probes = place
+    return Stack(frames[:most], found.depth - hidden)
+
+
 class Places:
     """Builds the frames of many stacks; looks up each method and each line once."""
 
@@ -468,4 +518,4 @@ class Places:
         return found
 
 
-__all__ = ["Frame", "FrameGone", "Places"]
+__all__ = ["Frame", "FrameGone", "Places", "Stack", "read_stack"]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display, refs
-from jvmti.debug.late.stop_probes import OWN_FRAMES
 from jvmti.debug.stepping import Steps
 from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
@@ -18,7 +17,7 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.frozen import frozen
 from jvmti.model.objects.java_object import Attributes, Object
-from jvmti.model.threads.frames import Frame, Places
+from jvmti.model.threads.frames import Frame, Places, read_stack
 from jvmti.model.threads.locks import locks_of_stack
 from jvmti.model.threads.sampling import at_once, sampled
 from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
@@ -154,19 +153,7 @@ class Thread(Attributes, refs.Thread):
 
     def get_frames(self, most: int = MOST_FRAMES) -> list[Frame]:
         """The same with another limit."""
-        vm = self._vm
-        asked = most + OWN_FRAMES if vm.breakpoints.may_halt else most
-        while True:
-            try:
-                # Virtual threads have to be known to the environment; the model's own knows them.
-                traces = vm.lookup_env.map.get_thread_list_stack_traces([self], asked).check()
-            except ThreadNotAlive:  # some releases give an empty stack instead
-                return []
-            places = Places(vm, traces.value.items["frame_buffer"])
-            above = places.above(0, self)
-            if asked >= most + above:
-                return display.Rows(places.frames([self], asked, [above])[0][:most])
-            asked = most + above
+        return display.Rows(read_stack(self, most).frames)
 
     def step(
         self,
