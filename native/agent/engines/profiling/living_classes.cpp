@@ -1,12 +1,10 @@
 #include "agent/engines/profiling/living_classes.h"
 
-#include <sys/uio.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cstdint>
 
 #include "agent/core/vm_memory.h"
+#include "agent/core/vm_structures.h"
 
 namespace jvmti {
 
@@ -18,21 +16,14 @@ constexpr uint64_t kKnown = uint64_t{1} << 32;
 constexpr uint64_t kNothing = uint64_t{1} << 33;
 std::atomic<uint64_t> of_classes{0};
 
-// What is there may be gone, so that the kernel reads it; false where it cannot.
-template <class T>
-bool read(uintptr_t address, T* word) {
-  iovec to{word, sizeof *word};
-  iovec from{reinterpret_cast<void*>(address), sizeof *word};
-  return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == static_cast<ssize_t>(sizeof *word);
-}
-
 // The word of an object that says what class it is.
 bool class_word(jobject reference, uint32_t* word) {
   constexpr uintptr_t kTags = 3;
   constexpr uintptr_t kPlace = 8;
   uintptr_t handle = reinterpret_cast<uintptr_t>(reference);
   if (handle == 0 || (handle & kTags) != 0) return false;
-  return read(*reinterpret_cast<const uintptr_t*>(handle) + kPlace, word);
+  uintptr_t object = in_vm<uintptr_t>(handle, 0);
+  return read_vm(object + kPlace, word, sizeof *word);
 }
 
 uint64_t word_of_classes(JNIEnv* jni) {
@@ -54,7 +45,7 @@ uint64_t word_of_classes(JNIEnv* jni) {
 bool leads_to_functions(jmethodID id, const CodeRanges& ranges) {
   uintptr_t at = reinterpret_cast<uintptr_t>(id);
   for (int i = 0; i < 3; ++i) {
-    if (!read(at, &at)) return false;
+    if (!read_vm(at, &at, sizeof at)) return false;
   }
   uint32_t library = ranges.of(at);
   return library != CodeRanges::kNone && ranges.is_vm(library);

@@ -7,6 +7,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/vm_memory.h"
+#include "agent/core/vm_structures.h"
 #include "agent/engines/profiling/living_classes.h"
 #include "base/hashes.h"
 #include "base/intern_table.h"
@@ -25,8 +26,6 @@ bool append_text(Vector<uint8_t>* to, const char* text) {
 }
 
 jfieldID id_field;
-jfieldID vm_thread_field;
-std::atomic<ptrdiff_t> jni_offset{0};  // from a JavaThread of the VM to its JNIEnv; 0 if unknown
 
 }  // namespace
 
@@ -36,23 +35,9 @@ void prepare_threads(jvmtiEnv* env, JNIEnv* jni) {
   if (type != nullptr) {
     id_field = jni->GetFieldID(type, "tid", "J");
     if (id_field == nullptr) jni->ExceptionClear();
-    vm_thread_field = jni->GetFieldID(type, "eetop", "J");
   }
   jni->ExceptionClear();
-  jthread own = nullptr;
-  if (env->GetCurrentThread(&own) != JVMTI_ERROR_NONE || own == nullptr) return;
-  uintptr_t found = vm_thread(jni, own);
-  if (found != 0) jni_offset = static_cast<ptrdiff_t>(reinterpret_cast<uintptr_t>(jni) - found);
-}
-
-uintptr_t vm_thread(JNIEnv* jni, jthread thread) {
-  if (vm_thread_field == nullptr || thread == nullptr) return 0;
-  return static_cast<uintptr_t>(jni->GetLongField(thread, vm_thread_field));
-}
-
-uintptr_t vm_thread(const JNIEnv* of) {
-  ptrdiff_t offset = jni_offset;
-  return offset == 0 ? 0 : reinterpret_cast<uintptr_t>(of) - static_cast<uintptr_t>(offset);
+  prepare_vm_threads(env, jni);
 }
 
 int64_t thread_id(JNIEnv* jni, jthread thread) {

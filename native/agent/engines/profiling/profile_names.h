@@ -27,9 +27,6 @@ struct ProfiledThread {
 void prepare_threads(jvmtiEnv* env, JNIEnv* jni);
 
 int64_t thread_id(JNIEnv* jni, jthread thread);  // 0 if unknown
-// The VM's own object for a platform thread, and for the one whose JNIEnv this is; 0 if unknown.
-uintptr_t vm_thread(JNIEnv* jni, jthread thread);
-uintptr_t vm_thread(const JNIEnv* of);
 
 // A thread as the VM describes it; the current one for null.
 void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread* found);
