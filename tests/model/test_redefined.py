@@ -61,6 +61,22 @@ def called(program: JavaProgram, stops: StopRequest, number: int) -> tuple[int, 
     return int(program.ask(f"call {number}")), [stops.hits - before]
 
 
+def test_a_condition_holds_for_the_variables_of_each_version(
+    vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes]
+) -> None:
+    cls = vm.find_class("Answer")
+    # Often enough for each that the agent reads them from the frame.
+    point = cls.methods["answer"].breakpoint(line=LINE["more"], when="twice == 8 or twice == 128")
+    for what in ("as loaded", "moved") * 3:
+        cls.redefine(versions[what])
+        results = [called(program, point, number) for number in (4, 5) * 10]
+        if what == "moved":
+            assert results == [(228, [1]), (275, [0])] * 10
+        else:
+            assert results == [(9, [1]), (11, [0])] * 10
+    point.cancel()
+
+
 def test_a_breakpoint_goes_along_with_its_line(
     vm: jvmti.VM, program: JavaProgram, versions: dict[str, bytes]
 ) -> None:

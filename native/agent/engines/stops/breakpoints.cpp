@@ -71,7 +71,7 @@ jvmtiError InstallBreakpoint(Call& call, const In<jint>& number, const In<kinds:
   EnteredRequest request(call, number.c());
   if (!request.is(kBreakpointEvent)) return call.outcome();
   StopCondition* read = StopCondition::read(call, condition.items(), condition.count(),
-                                            texts.data(), texts.size(), fields);
+                                            texts.data(), texts.size(), fields, location.c());
   if (call.refused()) return call.outcome();
   LocalRef<jclass> klass(call.jni);
   jvmtiError error = call.env->GetMethodDeclaringClass(method.c(), klass.out());

@@ -92,7 +92,7 @@ bool StopCondition::good_comparison(const Instruction& one, jint units) const {
 
 StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
                                    const unsigned char* texts, jint size,
-                                   const In<List<kinds::Field>>& fields) {
+                                   const In<List<kinds::Field>>& fields, jlocation location) {
   if (count == 0) return nullptr;
   constexpr jint kWords = layouts::kInstructionWords;
   constexpr jint kLongest = layouts::ConditionLimits::kInstructions;
@@ -102,12 +102,14 @@ StopCondition* StopCondition::read(Call& call, const jlong* words, jint count,
     return call.refuse(JVMTI_ERROR_ILLEGAL_ARGUMENT, "a condition has at most %d instructions",
                        static_cast<int>(kLongest));
   }
+  FrameLocals::prepare(call.env, call.jni);
   StopCondition* made = make<StopCondition>();
   if (made == nullptr) return call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   jint instructions = count / kWords;
   bool good = made->instructions_.reserve(static_cast<size_t>(instructions));
   good = good && made->texts_.allocate(static_cast<size_t>(size) / sizeof(jchar));
   if (good && size > 0) std::memcpy(made->texts_.get(), texts, static_cast<size_t>(size));
+  good = good && made->locals_.allocate(static_cast<size_t>(instructions), location);
   good = good && made->fields_.reserve(static_cast<size_t>(fields.count()));
   for (jint i = 0; good && i < fields.count(); ++i) {
     const FieldRecord* record = fields.record(i);
@@ -166,11 +168,13 @@ StopCondition::Found StopCondition::test_text(JNIEnv* jni, jobject value,
   return same == (one.relation == Relation::kEqual) ? Found::kTrue : Found::kFalse;
 }
 
-StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thread,
-                                         const Instruction& one) const {
+StopCondition::Found StopCondition::test(const Stopped& where, size_t at) const {
+  const Instruction& one = instructions_[at];
   // Compared as whole numbers or as fractions, whatever is narrower is.
-  auto compare = [&](auto read, auto value, auto constant) {
-    if ((env->*read)(thread, 0, one.slot, &value) != JVMTI_ERROR_NONE) return Found::kUnreadable;
+  auto compare = [&](auto by_vm, auto value, auto constant) {
+    if (!locals_.read(by_vm, where.env, where.thread, where.frame, at, one.slot, &value)) {
+      return Found::kUnreadable;
+    }
     bool holds = related(one.relation, static_cast<decltype(constant)>(value), constant);
     return holds ? Found::kTrue : Found::kFalse;
   };
@@ -184,11 +188,11 @@ StopCondition::Found StopCondition::test(jvmtiEnv* env, JNIEnv* jni, jthread thr
     case 'D':
       return compare(&jvmtiEnv::GetLocalDouble, jdouble{}, double_of(one.constant));
     default: {
-      LocalRef<> value(jni);
-      if (env->GetLocalObject(thread, 0, one.slot, value.out()) != JVMTI_ERROR_NONE) {
+      LocalRef<> value(where.jni);
+      if (!locals_.read(where.env, where.jni, where.thread, where.frame, at, one.slot, &value)) {
         return Found::kUnreadable;
       }
-      return test_object(jni, value, one);
+      return test_object(where.jni, value, one);
     }
   }
 }
@@ -245,16 +249,18 @@ StopCondition::Found StopCondition::test_length(JNIEnv* jni, jobject measured,
   return related<jlong>(one.relation, length, one.constant) ? Found::kTrue : Found::kFalse;
 }
 
-bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
+bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass) const {
+  const Stopped where{env, jni, thread, locals_.frame(jni, klass)};
   bool truth = true;
   LocalRef<> taken(jni);
-  for (size_t at = 0; at < instructions_.size();) {
-    const Instruction& one = instructions_[at++];
+  for (size_t next = 0; next < instructions_.size();) {
+    size_t at = next++;
+    const Instruction& one = instructions_[at];
     switch (one.operation) {
       case Operation::kTest:
       case Operation::kTestField:
       case Operation::kTestLength: {
-        Found found = one.operation == Operation::kTest        ? test(env, jni, thread, one)
+        Found found = one.operation == Operation::kTest        ? test(where, at)
                       : one.operation == Operation::kTestField ? test_field(jni, taken, one)
                                                                : test_length(jni, taken, one);
         if (found == Found::kUnreadable) return true;
@@ -262,7 +268,7 @@ bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
         break;
       }
       case Operation::kTakeLocal:
-        if (env->GetLocalObject(thread, 0, one.slot, taken.out()) != JVMTI_ERROR_NONE) return true;
+        if (!locals_.read(env, jni, thread, where.frame, at, one.slot, &taken)) return true;
         break;
       case Operation::kTakeField: {
         if (taken == nullptr) break;
@@ -276,7 +282,7 @@ bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const {
         break;
       default:
         if (truth == (one.operation == Operation::kSkipIfTrue)) {
-          at = static_cast<size_t>(one.target);
+          next = static_cast<size_t>(one.target);
         }
     }
   }

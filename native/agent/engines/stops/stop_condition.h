@@ -5,6 +5,7 @@
 #include <jvmti.h>
 
 #include "agent/calls/call.h"
+#include "agent/engines/stops/frame_locals.h"
 #include "base/containers.h"
 #include "generated/layouts.h"
 
@@ -16,12 +17,13 @@ class StopCondition : NoCopy {
  public:
   StopCondition() = default;
 
-  // Null where there is no condition, or, with a refusal, one that makes no sense.
+  // For a place in a method.  Null where there is no condition, or, with a refusal, one that makes
+  // no sense.
   static StopCondition* read(Call& call, const jlong* words, jint count, const unsigned char* texts,
-                             jint size, const In<List<kinds::Field>>& fields);
-  // Of the topmost frame of the current thread.  What cannot be read makes it true: a thread that
-  // stops once too often can be sent on.
-  bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread) const;
+                             jint size, const In<List<kinds::Field>>& fields, jlocation location);
+  // Of the topmost frame of the current thread, whose method is one of `klass`.  What cannot be
+  // read makes it true: a thread that stops once too often can be sent on.
+  bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass) const;
 
  private:
   using Operation = layouts::Operation;
@@ -44,7 +46,14 @@ class StopCondition : NoCopy {
     jweak klass;
     char type;
   };
-  Found test(jvmtiEnv* env, JNIEnv* jni, jthread thread, const Instruction& one) const;
+  // Where variables are read.
+  struct Stopped {
+    jvmtiEnv* env;
+    JNIEnv* jni;
+    jthread thread;
+    InterpretedFrame frame;
+  };
+  Found test(const Stopped& where, size_t at) const;
   Found test_field(JNIEnv* jni, jobject owner, const Instruction& one) const;
   static Found test_length(JNIEnv* jni, jobject measured, const Instruction& one);
   Found test_object(JNIEnv* jni, jobject value, const Instruction& one) const;
@@ -58,6 +67,7 @@ class StopCondition : NoCopy {
   Vector<Instruction> instructions_;
   Vector<Field> fields_;
   Array<jchar> texts_;
+  FrameLocals locals_;
 };
 
 }  // namespace jvmti

@@ -79,7 +79,7 @@ bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jth
   if (hit.condition != nullptr) {
     Environment* locals = session.environments.enter(request->locals);
     if (locals != nullptr) {
-      bool holds = hit.condition->holds(locals->env, jni, thread);
+      bool holds = hit.condition->holds(locals->env, jni, thread, hit.klass);
       session.environments.leave(jni, locals);
       if (!holds) return false;
     }
