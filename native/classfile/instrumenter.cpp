@@ -22,7 +22,8 @@ void skip_members(Bytes& bytes) {
 
 }  // namespace
 
-// Whether an annotation of the class, whose name is in a descriptor, matches.
+// Whether an annotation among the attributes of a class or a method matches; its name is in a
+// descriptor.
 bool Instrumenter::is_annotated(const char* patterns, Bytes attributes) const {
   for (uint32_t left = attributes.u2(); left > 0 && !attributes.bad; --left) {
     Text name = pool_.utf8(attributes.u2());
@@ -54,8 +55,9 @@ bool Instrumenter::choose(const Plan& plan, Bytes interfaces, Text super, Bytes 
       }
       if (!is_below) continue;
     }
-    if (probe.annotations != nullptr && !is_annotated(probe.annotations, after_methods)) continue;
-    if (!of_class_.push(&probe)) return false;
+    bool if_annotated =
+        probe.annotations != nullptr && !is_annotated(probe.annotations, after_methods);
+    if (!of_class_.push({&probe, if_annotated})) return false;
   }
   return true;
 }
@@ -89,10 +91,12 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
     skip_attributes(bytes);
     if (bytes.bad) return Status::kMalformed;
     of_method_.clear();
-    for (const Probe* probe : of_class_) {
-      if (!matches_any(probe->methods, method.name.slice())) continue;
-      if (!matches_any(probe->descriptors, method.descriptor.slice())) continue;
-      if (!of_method_.push(probe)) return Status::kOutOfMemory;
+    for (const Chosen& one : of_class_) {
+      if (!matches_any(one.probe->methods, method.name.slice())) continue;
+      if (!matches_any(one.probe->descriptors, method.descriptor.slice())) continue;
+      Bytes own(attributes, static_cast<uint64_t>(bytes.at - attributes));
+      if (one.if_annotated && !is_annotated(one.probe->annotations, own)) continue;
+      if (!of_method_.push(one.probe)) return Status::kOutOfMemory;
     }
     if (of_method_.empty()) {
       body_.copy(begin, static_cast<uint64_t>(bytes.at - begin));

@@ -62,7 +62,11 @@ class Instrumenter {
   Vector<Moved> moved_;
   Vector<Moves::Move> earlier_here_;
   size_t next_earlier_ = 0;
-  Vector<const Probe*> of_class_;
+  struct Chosen {
+    const Probe* probe;
+    bool if_annotated;  // those methods only that have the annotation: the class has it not
+  };
+  Vector<Chosen> of_class_;
   Vector<const Probe*> of_method_;
   Output body_;
   Output result_;

@@ -354,3 +354,22 @@ def test_four_times_as_many_variables_and_lines_take_little_more_than_four_times
         took.append(min(rounds))
     # With one search for each variable at each line it was fifty times as long.
     assert took[1] < 20 * took[0], took
+
+
+def test_annotations_of_methods_and_of_classes_choose() -> None:
+    folder = compiler.classes("Matched")
+
+    def methods(name: str, condition: str) -> set[str]:
+        data = (folder / f"Matched${name}.class").read_bytes()
+        made = instrument(data, f"entry *.[!<]* {condition} -> {HOOK}.say(String method)")
+        return {ClassFile(data).methods[one.method].name for one in made.inserted}
+
+    assert methods("Pages", "annotated *Mapped") == {"applyAsInt"}
+    assert methods("Pages", "annotated Matched$Written") == {"written"}
+    # The second of two.
+    assert methods("Pages", "annotated java.lang.Deprecated") == {"written"}
+    assert methods("Pages", "annotated *.Nested") == set()
+    assert methods("AllPages", "annotated *Mapped") == {"applyAsInt", "plain"}
+    assert methods("AllPages", "extends *.IntUnaryOperator annotated *Mapped")
+    assert methods("AllPages", "annotated *Mapped extends *.IntUnaryOperator")
+    assert methods("AllPages", "annotated *Mapped extends *.LongUnaryOperator") == set()

@@ -92,7 +92,7 @@ class Plan {
  public:
   Status read(const uint8_t* data, uint64_t size);
   const Vector<Probe>& probes() const { return probes_; }
-  // Whether any probe looks at annotations of classes.
+  // Whether any probe looks at annotations of classes or methods.
   bool asks_for_annotations() const { return asks_for_annotations_; }
   const Vector<Step>& steps() const { return steps_; }
   const Vector<Operand>& operands() const { return operands_; }

@@ -61,6 +61,12 @@ _VALUES = {
 }
 _TARGETS = {*_MEMBERS, Site.NEW, Site.MONITOR_ENTER, Site.MONITOR_EXIT}
 _MOST_NUMBERED = 256
+CONDITIONS = {
+    "annotated": "annotated *.Transactional",
+    "extends": "extends javax.servlet.Servlet",
+}
+"""The words of conditions behind a place, each with an example."""
+_CONDITION = re.compile(rf"\s+({'|'.join(CONDITIONS)})(?=\s|$)")
 
 
 class BadProbe(Error, ValueError):
@@ -98,7 +104,7 @@ class Probe:
         classes: a pattern for the classes to change: ``com.acme.*``; ``None`` for all.
         methods: a pattern for the names of their methods.
         descriptors: a pattern for the descriptors of these: ``(I*``.
-        annotated: a pattern for an annotation that the class has.
+        annotated: a pattern for an annotation that the class or the method has.
         extends: a pattern for its superclass or an interface that it names.
         owners: for fields, calls and objects a pattern for the class; for a catch, for the
             exception.
@@ -155,7 +161,8 @@ class Probe:
         - ``new CLASS in CLASS.METHOD``, also ``new int[]``; ``catch CLASS in CLASS.METHOD``.
 
         Classes and methods are patterns.  The types of the parameters may follow a method, as in
-        ``add(int, String)``, and ``annotated PATTERN`` or ``extends PATTERN`` a place.
+        ``add(int, String)``. Behind a place may be ``annotated PATTERN``, which takes methods with
+        an annotation and all methods of classes with one, and ``extends PATTERN``.
 
         WHAT is one of ``site``, ``line``, ``class``, ``method``, ``descriptor``, ``this``,
         ``args``, ``arg0``, ``local.NAME``, a number or a text in quotes; the ``value`` that is
@@ -190,8 +197,7 @@ def _parse(text: str) -> Probe:
     site = _SITES.get(word)
     if site is None:
         raise BadProbe(f"{word!r} is not a kind of place{suggestion(word, _SITES)}")
-    rest, extends = _trailing(rest, "extends")
-    rest, annotated = _trailing(rest, "annotated")
+    rest, conditions = conditions_of(rest)
     owners = members = None
     if site in _MEMBERS | _OWNERS:
         what, has_place, rest = f" {rest.strip()} ".partition(" in ")
@@ -212,8 +218,7 @@ def _parse(text: str) -> Probe:
         "classes": classes,
         "methods": methods,
         "descriptors": descriptors,
-        "annotated": annotated,
-        "extends": extends,
+        **conditions,
         "owners": owners,
         "members": members,
         "number": number,
@@ -221,9 +226,22 @@ def _parse(text: str) -> Probe:
     return Probe(**probe, **_action(action.strip(), site, text))  # type: ignore[arg-type]
 
 
-def _trailing(text: str, word: str) -> tuple[str, str | None]:
-    before, found, pattern = f"{text} ".partition(f" {word} ")
-    return (before, pattern.strip() or None) if found else (text, None)
+def conditions_of(text: str) -> tuple[str, dict[str, str]]:
+    """A place without the conditions behind it, and the pattern of each, by its word.
+
+    Raises:
+        BadProbe: a word has no pattern behind it, several, or is there twice.
+    """
+    place, *rest = _CONDITION.split(text)
+    found: dict[str, str] = {}
+    for word, pattern in zip(rest[::2], rest[1::2], strict=True):
+        what = pattern.split()
+        if len(what) != 1:
+            raise BadProbe(f"{text.strip()!r}: a pattern follows {word!r}: {CONDITIONS[word]}")
+        if word in found:
+            raise BadProbe(f"{text.strip()!r}: {word!r} is there twice")
+        found[word] = what[0]
+    return place, found
 
 
 def _number(text: str, site: Site, whole: str) -> tuple[str, int]:
@@ -363,4 +381,4 @@ def _check_place(operand: Operand, what: str, site: Site, whole: str) -> None:
         )
 
 
-__all__ = ["BadProbe", "Operand", "Probe", "Step"]
+__all__ = ["CONDITIONS", "BadProbe", "Operand", "Probe", "Step", "conditions_of"]

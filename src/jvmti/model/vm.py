@@ -391,10 +391,11 @@ class VM:
 
         Args:
             patterns: ``CLASS.METHOD``, shell patterns, with the types of the parameters if need be:
-                ``com.acme.Order.add(int, *)``. ``annotated PATTERN`` or ``extends PATTERN`` may
-                follow. Constructors are taken where the pattern says ``<init>``. Behind ``call``
-                are calls where they are made, also of native methods: ``call java.lang.Thread.sleep
-                in com.acme.*.*``; those that an exception ends are left out.
+                ``com.acme.Order.add(int, *)``. ``annotated PATTERN``, of the method or the class,
+                or ``extends PATTERN`` may follow. Constructors are taken where the pattern says
+                ``<init>``. Behind ``call`` are calls where they are made, also of native methods:
+                ``call java.lang.Thread.sleep in com.acme.*.*``; those that an exception ends are
+                left out.
             over: seconds that a call must have taken.
             arguments: record the arguments of calls.
             text: bytes of the text of a string, or of an exception's message, that are kept.

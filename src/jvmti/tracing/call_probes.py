@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jvmti.instrumentation.probes import BadProbe, Operand, Probe
+from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Probe, conditions_of
 from jvmti.layouts.probes import PLAN, RECORDED, RECORDED_OBJECT, Outcome, Site
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.tracing.conditions import Condition, since
@@ -118,6 +118,7 @@ def place_of(pattern: str) -> dict[str, Any]:
         BadProbe: the pattern is invalid.
     """
     is_call = is_call_pattern(pattern)
+    conditions_of(pattern)
     try:
         where = Probe.parse(f"{'' if is_call else 'entry '}{pattern} -> {HELPER}.start(int 0)")
     except BadProbe:
@@ -131,8 +132,7 @@ def place_of(pattern: str) -> dict[str, Any]:
         # Not constructors and initializers, unless the pattern names them.
         "methods": where.methods or (None if is_call else "[!<]*"),
         "descriptors": where.descriptors,
-        "annotated": where.annotated,
-        "extends": where.extends,
+        **{name: getattr(where, name) for name in CONDITIONS},
         "helper": HELPER,
         "owners": where.owners,
         "members": where.members,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jvmti import display
-from jvmti.instrumentation.probes import BadProbe, Operand, Step
+from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Step
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
@@ -24,6 +24,7 @@ from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
+from jvmti.tracing.unmatched import check_conditions
 
 _BEGAN = Operand(Kind.NUMBER, "J", 1)
 """The begin time in records without a call."""
@@ -298,6 +299,8 @@ class Logpoint(Recorder[Hit, Hits]):
         )
         methods = [one for one in cls.methods if fnmatch.fnmatchcase(one.name, method or "*")]
         self._failed_for(self.place)
+        wanted = {name: getattr(self._plan[-1], name) for name in ("classes", *CONDITIONS)}
+        check_conditions(loaded, {**wanted, "methods": method})
         if methods and self._place_of.site is Where.LINE:
             self._refuse_line(cls, methods)
         no_code = "has an instruction that begins there"

@@ -6,7 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
+from jvmti.instrumentation.probes import (
+    CONDITIONS,
+    BadProbe,
+    Operand,
+    Probe,
+    Step,
+    conditions_of,
+)
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
 from jvmti.tracing.call_probes import HELPER, noting
@@ -49,7 +56,7 @@ _TEXTS = {
     Where.MONITOR_EXIT: "unlocks {target}",
 }
 _SITES = {site.name.lower().replace("_", "-"): site for site in WORDS}
-_OF_METHODS = ("descriptors", "annotated", "extends")
+_OF_METHODS = ("descriptors", *CONDITIONS)
 
 
 class Place(NamedTuple):
@@ -114,6 +121,7 @@ class Place(NamedTuple):
         ``com.acme.Order:42``, ``com.acme.Order|com.acme.Order$*:42``, ``com.acme.Order.add:42``,
         ``com.acme.Order.add@7`` or ``com.acme.Order.add``; or a kind of place and what
         `Probe.parse` has behind it, such as ``write com.acme.Order.total in com.acme.*.*``.
+        Conditions may follow: ``com.acme.*.* annotated *.Transactional``.
 
         Raises:
             BadProbe: it is none.
@@ -121,6 +129,7 @@ class Place(NamedTuple):
         word, space, rest = text.strip().partition(" ")
         if space and word in _SITES:
             return _of_kind(word, rest)
+        text, more = conditions_of(text)
         match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
         if match is None or match["name"].startswith(".") or match["name"].endswith("."):
             kinds = ", ".join(_SITES)
@@ -133,16 +142,16 @@ class Place(NamedTuple):
             if match["mark"] != ":":
                 raise BadProbe(f"{text!r}: of several classes there is only CLASS|CLASS:LINE")
             several = match["name"].replace("|", "\n")
-            return Place(Where.LINE, int(match["number"]), ((several, None),), {})
+            return Place(Where.LINE, int(match["number"]), ((several, None),), more)
         classes, _, method = match["name"].rpartition(".")
         both = ((classes, method),) if classes else ()
         if match["mark"] == ":":
-            return Place(Where.LINE, int(match["number"]), ((match["name"], None), *both), {})
+            return Place(Where.LINE, int(match["number"]), ((match["name"], None), *both), more)
         if not classes:
             raise BadProbe(f"{text!r} has no method: {text}.METHOD, or {text}:LINE")
         if match["mark"] == "@":
-            return Place(Where.INDEX, int(match["number"]), both, {})
-        return Place(Where.ENTRY, -1, both, {})
+            return Place(Where.INDEX, int(match["number"]), both, more)
+        return Place(Where.ENTRY, -1, both, more)
 
 
 def _of_kind(word: str, rest: str) -> Place:

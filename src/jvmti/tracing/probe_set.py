@@ -17,11 +17,12 @@ from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import announce_pause, in_steps, running_calls
-from jvmti.tracing.call_probes import RecordShape
+from jvmti.tracing.call_probes import RecordShape, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
 from jvmti.tracing.traced_vm import TracedVM
+from jvmti.tracing.unmatched import check_conditions
 from jvmti.tracing.without_code import check_takes_probes
 
 _OUT_OF_MEMORY, _TOO_LARGE, _TOO_MANY = 1, 4, 5
@@ -245,8 +246,12 @@ class ProbeSet:
         taken = {of_probe[site.probe] for site in self._sites if site.probe in of_probe}
         for number, pattern in enumerate(patterns):
             if number not in taken:
-                name, _, method = pattern.partition("(")[0].rpartition(".")
-                self._refuse(pattern, self._classes_named([name]), method, needed)
+                place = place_of(pattern)
+                method = place["methods"] or "*"
+                classes = self._classes_named([place["classes"] or "*"])
+                self._failed_for(pattern)
+                check_conditions(classes, place)
+                self._refuse(pattern, classes, method, needed)
 
     def _classes_named(self, names: Sequence[str]) -> list[Any]:
         """The loaded classes that match patterns.

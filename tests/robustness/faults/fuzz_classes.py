@@ -29,13 +29,18 @@ sys.path.insert(0, str(TESTS))
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
-from instrumentation.verification import EVERYTHING, RECORDING, STOPPING  # noqa: E402
+from instrumentation.verification import EVERYTHING, HELPER, RECORDING, STOPPING  # noqa: E402
 from jvmti.instrumentation.library import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
-PLANS = ((*EVERYTHING, *RECORDING, *STOPPING), EVERYTHING, RECORDING, STOPPING)
+CHOOSING = (
+    f"entry *.* annotated java.lang.Deprecated -> {HELPER}.entry(int site)",
+    f"return *.* annotated *Mapped -> {HELPER}.left(int site)",
+    f"line *.* extends Matched$Served annotated *[!a-z]* -> {HELPER}.line(int line)",
+)
+PLANS = ((*EVERYTHING, *RECORDING, *STOPPING), EVERYTHING, RECORDING, STOPPING, CHOOSING)
 """A case has one of these.  All of them together outgrow many methods, which ends them early."""
-PROGRAMS = ("Probed", "Containers", "Values", "Workload", "Shop", "Leaks")
+PROGRAMS = ("Probed", "Containers", "Values", "Workload", "Shop", "Leaks", "Matched")
 COMPILE = (
     "c++ -std=c++17 -g1 -fno-omit-frame-pointer -fno-exceptions -fno-rtti "
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined -Wall -Wextra"

@@ -1,0 +1,53 @@
+"""Why the conditions of a pattern match nothing that is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from typing import Any
+
+from jvmti.interface.errors import Error
+from jvmti.text.names import suggestion
+
+_MOST_READ = 20
+"""Classes whose class files are read for a message."""
+
+
+def check_conditions(classes: Sequence[Any], place: Mapping[str, Any]) -> None:
+    """Refuse a condition that no class meets, although its name matches.
+
+    Args:
+        classes: those whose names match.
+        place: the properties of a probe.
+
+    Raises:
+        LookupError: there is one; the message has similar names.
+    """
+    named = place["classes"] or "*"
+    annotated = place["annotated"]
+    if annotated is not None and _has_method(classes, place["methods"] or "*"):
+        raise LookupError(
+            f"no loaded class of {named!r} has such a method with the annotation {annotated!r}"
+            f"{suggestion(annotated, _annotations(classes))}; the JVM keeps nothing of one that is "
+            "for class files only (RetentionPolicy.CLASS)"
+        )
+
+
+def _has_method(classes: Sequence[Any], pattern: str) -> bool:
+    return any(fnmatchcase(one.name, pattern) for cls in classes for one in cls.methods)
+
+
+def _annotations(classes: Sequence[Any]) -> set[str]:
+    """The annotations of some classes and their methods."""
+    found: set[str] = set()
+    for cls in classes[:_MOST_READ]:
+        try:
+            read = cls.class_file
+        except Error:
+            continue  # arrays and hidden classes have none
+        for one in (read, *read.methods):
+            found |= {annotation.type for annotation in one.annotations}
+    return found
+
+
+__all__ = ["check_conditions"]
