@@ -2,16 +2,22 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * Handles requests of which it knows what each took of a processor.
+ * Handles requests of which it knows what each took of a processor, or of something else.
  *
  * <p>{@code serve N} lets two threads handle N rounds of requests each, and prints the nanoseconds of
- * each path; {@code hang} handles one that does not end until the next line.
+ * each path; {@code sleep N} (passed time), {@code allocate N} (bytes, of which those of orders
+ * stay), {@code enter N} (nanoseconds of waiting for a monitor) and {@code lock N} (the same for a
+ * lock of java.util.concurrent) likewise; {@code hang} handles one that does not end until the next
+ * line.
  */
 public class Serving {
   static final class Request {
@@ -29,6 +35,52 @@ public class Serving {
   static volatile long kept;
   static volatile boolean hanging;
 
+  static final Object MONITOR = new Object();
+  static final ReentrantLock LOCK = new ReentrantLock(true);
+  static final ThreadLocal<long[]> USED = ThreadLocal.withInitial(() -> new long[1]);
+  static final List<byte[]> KEPT = new ArrayList<>();
+  static volatile Object made;
+  static volatile String how = "serve";
+
+  static void use(String path, int amount) {
+    long began = System.nanoTime();
+    if (how.equals("serve")) {
+      burn(amount * 100_000L);
+    } else if (how.equals("sleep")) {
+      LockSupport.parkNanos(amount * 1_000_000L);
+      USED.get()[0] += System.nanoTime() - began;
+    } else if (how.equals("allocate")) {
+      allocate(path, amount);
+    } else if (how.equals("enter")) {
+      synchronized (MONITOR) {
+        USED.get()[0] += System.nanoTime() - began;
+        LockSupport.parkNanos(amount * 500_000L);
+      }
+    } else {
+      LOCK.lock();
+      USED.get()[0] += System.nanoTime() - began;
+      LockSupport.parkNanos(amount * 500_000L);
+      LOCK.unlock();
+    }
+  }
+
+  static void allocate(String path, int amount) {
+    for (int i = 0; i < 10 * amount; i++) {
+      byte[] one = new byte[1008];
+      made = one;
+      if (path.equals("/order")) {
+        synchronized (KEPT) {
+          KEPT.add(one);
+        }
+      }
+    }
+    USED.get()[0] += 10240L * amount;
+  }
+
+  static long used() {
+    return how.equals("serve") ? THREADS.getCurrentThreadCpuTime() : USED.get()[0];
+  }
+
   static void burn(long nanoseconds) {
     long until = THREADS.getCurrentThreadCpuTime() + nanoseconds;
     long value = kept;
@@ -41,7 +93,7 @@ public class Serving {
   }
 
   void handle(Request request) {
-    burn(request.work * 100_000L);
+    use(request.path, request.work);
     if (request.path.equals("/order")) {
       handle(new Request("/inner", 1));
     }
@@ -63,7 +115,7 @@ public class Serving {
     };
     for (int round = 0; round < rounds; round++) {
       for (Request request : requests) {
-        long began = THREADS.getCurrentThreadCpuTime();
+        long began = used();
         try {
           handle(request);
         } catch (IllegalStateException expected) {
@@ -71,14 +123,14 @@ public class Serving {
         }
         spend(request.path, began);
       }
-      long began = THREADS.getCurrentThreadCpuTime();
-      burn(3_000_000);
+      long began = used();
+      use("none", 30);
       spend("none", began);
     }
   }
 
   static void spend(String path, long began) {
-    SPENT.get(path).add(THREADS.getCurrentThreadCpuTime() - began);
+    SPENT.get(path).add(used() - began);
   }
 
   public static void main(String[] arguments) throws Exception {
@@ -93,6 +145,8 @@ public class Serving {
       SPENT.values().forEach(LongAdder::reset);
       Thread[] threads = new Thread[2];
       hanging = words[0].equals("hang");
+      how = words[0];
+      KEPT.clear();
       for (int i = 0; i < threads.length; i++) {
         Runnable work =
             hanging

@@ -59,6 +59,57 @@ def test_a_tree_and_callers(shop: Path):
     assert "no stack has it" in here("profile", shop, "--callers", "x.Y.z").stdout
 
 
+@pytest.mark.parametrize(
+    ("by", "rows"),
+    [
+        ("thread", ["60 ms 60.0% worker-1", "40 ms 40.0% worker-2"]),
+        ("group", ["60 ms 60.0% main", "40 ms 40.0% workers"]),
+        ("pool", ["100 ms 100.0% worker-*"]),
+        ("state", ["70 ms 70.0% running", "30 ms 30.0% native"]),
+        ("request", ["40 ms 40.0% (none)", "30 ms 30.0% /buy", "30 ms 30.0% /look"]),
+    ],
+)
+def test_rows_can_be_whose_samples_they_are(shop: Path, by: str, rows: list[str]):
+    lines = here("profile", shop, "--by", by).stdout.splitlines()
+    assert lines[1].split() == ["TIME", "%", by.upper()]
+    assert [" ".join(line.split()) for line in lines[2:]] == rows
+    top = json.loads(here("profile", shop, "--by", by, "--json").stdout)["kinds"]["cpu"]["top"]
+    assert [f"{one['share']:.1%}" for one in top] == [row.split()[2] for row in rows]
+
+
+def test_parts_are_the_outermost_frames_of_trees_and_files(shop: Path, tmp_path: Path):
+    tree = here("profile", shop, "--tree", "--by", "thread").stdout.splitlines()[1:]
+    assert tree[:2] == [
+        " 60.0%   60 ms  worker-1",
+        " 60.0%   60 ms  · com.acme.Server.run",
+    ]
+    target = tmp_path / "shop.collapsed"
+    assert here("profile", shop, "--by", "state", "-o", target).returncode == 0
+    stacks = dict(line.rsplit(" ", 1) for line in target.read_text().splitlines())
+    assert sum(int(n) for stack, n in stacks.items() if stack.startswith("running;")) == 70_000_000
+    # One sample has no other frame.
+    assert stacks["native"] == "10000000"
+    page = tmp_path / "shop.html"
+    assert here("profile", shop, "--by", "pool", "-o", page).returncode == 0
+    assert "worker-*" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--by", "owner"], "--by owner is for --lock: cpu samples have no owner"),
+        (["--by", "type"], "--by type is for --alloc and --live and --lock: cpu samples"),
+        (["--by", "process"], "--by process: no sample has a process"),
+        (["--by", "class", "--tree"], "--by class is for the table: with --tree it takes one of"),
+        (["--by", "thread", "-o", "other.parquet"], "Parquet keeps all columns"),
+    ],
+)
+def test_parts_that_a_profile_does_not_have_are_refused(shop: Path, words: list[str], message: str):
+    done = here("profile", shop, *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert message in done.stderr
+
+
 def test_threads_and_times_can_be_chosen(shop: Path):
     one = json.loads(here("profile", shop, "--thread", "*-2", "--json").stdout)
     assert (one["kinds"]["cpu"]["samples"], one["threads"]) == (4, 1)

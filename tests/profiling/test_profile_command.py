@@ -55,13 +55,17 @@ def test_the_methods_that_use_most_are_printed(serving: JavaProgram) -> None:
 
 
 @contextlib.contextmanager
-def serving_requests(serving: JavaProgram) -> Iterator[None]:
-    """Requests one after the other until the end of the block."""
+def working(serving: JavaProgram, command: str) -> Iterator[None]:
+    """It carries out a command again and again until the end of the block."""
+    if command == "hang":
+        with hanging(serving):
+            yield
+        return
     over = threading.Event()
 
     def ask() -> None:
         while not over.is_set():
-            serving.ask("serve 6", 60)
+            serving.ask(command, 60)
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -74,11 +78,31 @@ def serving_requests(serving: JavaProgram) -> Iterator[None]:
 
 def test_requests_are_printed(serving: JavaProgram) -> None:
     words = ("--request", "Serving.handle(request).path", "--by", "request")
-    with serving_requests(serving):
+    with working(serving, "serve 6"):
         found = json.loads(done("profile", serving.pid, "--duration", 1, *words, "--json"))
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
     assert {"/order", "/search", "/broken"} <= set(names)
     assert names.index("/order") < names.index("/broken")
+
+
+@pytest.mark.parametrize(
+    ("words", "command", "names"),
+    [
+        (["--wall", "--by", "state"], "hang", {"parked"}),
+        (["--lock", "--by", "owner"], "lock 30", {"server 0", "server 1"}),
+        (["--lock", "--by", "group"], "lock 30", {"main"}),
+        (["--by", "pool"], "hang", {"server *"}),
+    ],
+)
+def test_samples_are_printed_by_whose_they_are(
+    serving: JavaProgram, words: list[str], command: str, names: set[str]
+) -> None:
+    with working(serving, command):
+        shown = here("profile", serving.pid, "--duration", 1, *words)
+    assert shown.returncode == 0, shown.stderr
+    _, head, *rows = shown.stdout.splitlines()
+    assert head.split() == ["TIME", "%", words[-1].upper()]
+    assert names <= {row.split("%", 1)[1].strip() for row in rows}, shown.stdout
 
 
 def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path) -> None:
@@ -153,6 +177,10 @@ def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
     ("words", "why"),
     [
         (["--by", "request"], "--by request needs --request"),
+        (["--by", "owner"], "--by owner is for --lock: cpu samples have no owner"),
+        (["--alloc", "--by", "state"], "--by state is for --wall and --lock: alloc samples"),
+        (["--by", "line", "-o", "x.html"], "--by line is for the table: with a file"),
+        (["--by", "thread", "-o", "x.parquet"], "Parquet keeps all columns"),
         (["--request", "Serving.hang(nobody).path"], "has no such value"),
         (["--request", "Servant.hang"], "no loaded class matches 'Servant'"),
         (["--interval", "soon"], "--interval"),

@@ -59,6 +59,36 @@ def test_each_request_has_its_time(vm: jvmti.VM, serving: JavaProgram) -> None:
     assert parts["/broken"].share("Serving.handle") > 0.9
 
 
+@pytest.mark.parametrize(
+    ("kind", "interval", "how", "rounds"),
+    [
+        ("wall", 0.005, "sleep", 15),
+        ("alloc", 8 * 1024, "allocate", 40),
+        ("live", 8 * 1024, "allocate", 20),
+        ("lock", None, "enter", 15),
+        ("lock", None, "lock", 15),
+    ],
+)
+def test_each_request_has_what_else_it_used(
+    vm: jvmti.VM, serving: JavaProgram, kind: str, interval: float | None, how: str, rounds: int
+) -> None:
+    if kind in ("alloc", "live") and vm.version.major < 17:
+        interval = 64 * 1024  # Java 11 samples small intervals as it likes
+    with vm.profile(kind, interval=interval, by=BY_PATH) as profile:
+        truth = spent(serving.ask(f"{how} {rounds}", timeout=60))
+        if kind == "live":
+            vm.env.force_garbage_collection()
+    profile = profile.with_frame("Serving.use")
+    found = {name: part.weight / profile.weight for name, part in profile.by("label").items()}
+    if kind == "live":  # what orders have allocated, those within them not
+        truth = {name: number * (name == "/order") for name, number in truth.items()}
+    wanted = {name: number / sum(truth.values()) for name, number in truth.items()}
+    assert "/inner" not in found
+    for path in ("/order", "/search", "/broken"):
+        assert found.get(path, 0) == pytest.approx(wanted[path], abs=0.06), (found, wanted)
+    assert found.get("", 0) == pytest.approx(wanted["none"], abs=0.06), (found, wanted)
+
+
 def test_a_method_alone_names_its_requests(vm: jvmti.VM, serving: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.005, by="Serving.handle") as profile:
         serving.ask("serve 20", timeout=60)

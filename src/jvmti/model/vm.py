@@ -485,11 +485,11 @@ class VM:
             exact: have the frames of inlined methods right. HotSpot up to 17 compiles all code
                 again for that, once in its life, which takes seconds until the program is as fast
                 as before. Later releases need ``-XX:+DebugNonSafepoints`` when they start.
-            by: split the profile by request: the method that handles requests, and a value that
-                names one when it begins, such as ``com.acme.Server.handle(request).path``, or
-                nothing for the method's own name. ``profile.by("label")`` has the parts. Probes
-                record beginnings and ends, which costs some 100 ns a request; requests that began
-                before the profile have no part.
+            by: split the profile, of whatever kind, by request: the method that handles requests,
+                and a value that names one when it begins, such as
+                ``com.acme.Server.handle(request).path``, or nothing for the method's own name.
+                ``profile.by("label")`` has the parts. Probes record beginnings and ends, which
+                costs some 100 ns a request; requests that began before the profile have no part.
             threads: of ``"wall"`` only threads of this name: a pattern such as ``"http-*"``, or
                 several. Virtual threads appear where the names of their carriers match.
             source: ``"jfr"`` has the JVM's Flight Recorder take the samples, for ``"cpu"``,

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from jvmti import display
 from jvmti.profile.call_tree import added, distinct
-from jvmti.profile.tables import Kind, State
+from jvmti.profile.tables import Frames, Kind, Samples, Stacks, State
 from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["PARTS", "Parts", "pool_of"]
+__all__ = ["PARTS", "Parts", "below_parts", "code_of", "part_name", "pool_of"]
 
 PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind")
 """Names that a profile can be split by."""
@@ -105,6 +105,48 @@ def code_of(profile: Profile, by: str) -> tuple[NDArray[numpy.integer], list[str
         raise ValueError(f"by={by!r} is none of {', '.join(PARTS)}")
     code, found = distinct(names)
     return (code[samples.thread] if len(code) else samples.thread), found
+
+
+_NOBODY = {"label": "(none)", "thread": "(no name)"}
+
+
+def part_name(by: str, name: str) -> str:
+    """The name of a part as it is shown: that of samples without one is in parentheses."""
+    return name or _NOBODY.get(by, "(unknown)")
+
+
+def below_parts(profile: Profile, by: str) -> tuple[Samples, Stacks, Frames]:
+    """The samples with one more frame each, the outermost, that has the name of its part.
+
+    Raises:
+        ValueError: ``by`` is none of `PARTS`.
+    """
+    code, names = code_of(profile, by)
+    samples, stacks, frames = profile.samples, profile.stacks, profile.frames
+    both = samples.stack.astype(numpy.int64) * max(len(names), 1) + code
+    pairs, number = numpy.unique(both, return_inverse=True)
+    stack, part = numpy.divmod(pairs, max(len(names), 1))
+    depths = stacks.depths[stack]
+    offsets = numpy.concatenate([[0], numpy.cumsum(depths + 1)])
+    inside = numpy.empty(offsets[-1], numpy.int32)
+    outermost = offsets[1:] - 1
+    inside[outermost] = len(frames) + part
+    rest = numpy.ones(len(inside), numpy.bool_)
+    rest[outermost] = False
+    place = numpy.arange(int(depths.sum())) - numpy.repeat(numpy.cumsum(depths) - depths, depths)
+    inside[rest] = stacks.frames[numpy.repeat(stacks.offsets[stack], depths) + place]
+    columns = samples.columns() | {"stack": number.reshape(-1).astype(numpy.int32)}
+    return (
+        Samples(**columns),
+        Stacks(offsets, inside),
+        Frames(
+            [*frames.class_name, *[""] * len(names)],
+            [*frames.method, *(part_name(by, name) for name in names)],
+            [*frames.descriptor, *[""] * len(names)],
+            numpy.concatenate([frames.line, numpy.full(len(names), -1, numpy.int32)]),
+            numpy.concatenate([frames.kind, numpy.zeros(len(names), numpy.uint8)]),
+        ),
+    )
 
 
 def _thread_names(profile: Profile) -> list[str]:

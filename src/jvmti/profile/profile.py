@@ -19,7 +19,7 @@ from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
-from jvmti.profile.parts import Parts, code_of
+from jvmti.profile.parts import Parts, below_parts, code_of
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads, within
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
@@ -245,6 +245,21 @@ class Profile(display.Tabular):
             ValueError: it is something else.
         """
         return Parts(self, what, *code_of(self, what))
+
+    def below(self, what: str) -> Profile:
+        """The same samples with the name of their part as the outermost frame of each.
+
+        Flame graphs, trees and files then show the parts side by side::
+
+            profile.below("thread").save("threads.html")
+
+        Args:
+            what: as for `by`.
+
+        Raises:
+            ValueError: it is something else.
+        """
+        return Profile(*below_parts(self, what), self._threads, self._limits, self._labels)
 
     def merge(self, *others: Profile, processes: Sequence[str] | None = None) -> Profile:
         """This profile and others as one; samples stay in this order.

@@ -15,7 +15,7 @@ from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.profile import Profile
-from jvmti.profile.tables import Kind, Samples
+from jvmti.profile.tables import Kind
 from jvmti.profiling.park_samples import ParkSource
 from jvmti.profiling.requests import Requests
 from jvmti.profiling.sources import AgentSource, SampleSource
@@ -96,9 +96,9 @@ class LiveProfile(Profile):
         if not 1 <= depth <= PROFILES.DEPTH:
             raise ValueError(f"depth={depth!r} is not from 1 to {PROFILES.DEPTH:,}")
         agents = [kind for kind in wanted if kind in (Kind.CPU, Kind.WALL)]
-        if not agents and (engine is not None or by is not None):
+        if not agents and engine is not None:
             names = " and ".join(kind.name.lower() for kind in wanted)
-            raise ValueError(f"engine= and by= are for processor and passed time, not for {names}")
+            raise ValueError(f"engine= is for processor and passed time, not for {names}")
         if max_pause is not None and by is None:
             raise ValueError("max_pause= is for the probes of by=, without which nothing stops")
         if threads is not None and wanted != [Kind.WALL]:
@@ -265,9 +265,8 @@ class LiveProfile(Profile):
             labels: list[str] = []
             if self._requests is not None:
                 samples, stacks, frames, threads = tables
-                label = self._requests.label(samples, threads)
+                samples = self._requests.labelled(samples, threads)
                 labels = self._requests.labels
-                samples = Samples(**{**samples.columns(), "label": label})
                 tables = (samples, stacks, frames, threads)
             if len(self._parts) > 1:
                 merged.add(*tables, [limits], labels)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 
+from jvmti.interface.errors import Error
 from jvmti.profile.tables import Kind, Samples, State, Threads
 from jvmti.profiling.lock_owners import LockOwners
 from jvmti.profiling.named_stacks import NamedStacks
@@ -79,7 +80,9 @@ class ParkSource:
             self._owners.close()
             raise
         self._stacks = NamedStacks()
+        self._vm = vm
         self._threads: dict[tuple[int, str], int] = {}
+        self._groups: dict[int, str] = {}
         self._rows: list[tuple[int, int, int, int, int]] = []
         self._batches: list[_Batch] = []
 
@@ -102,6 +105,23 @@ class ParkSource:
             found = self._owners.owner(call.thread_id, call.time - call.duration, call.time)
             owner = -1 if found is None else self._number(found)
             self._rows.append((call.time, thread, stack, call.duration, owner))
+        self._learn_groups()
+
+    def _learn_groups(self) -> None:
+        """Request the groups of new threads; of one that has ended it is unknown."""
+        new = {number for number, _ in self._threads} - set(self._groups)
+        if not new:
+            return
+        self._groups.update(dict.fromkeys(new, ""))
+        try:
+            live = list(self._vm.threads)
+            for number, thread in zip(self._vm.threads.ids(live), live, strict=True):
+                if number in new and (group := thread.group) is not None:
+                    self._groups[number] = group.name or ""
+        except Error:
+            # The same end of the VM that the next read reports.
+            if not self._vm._session.gone():
+                raise
 
     def _number(self, thread: tuple[int, str]) -> int:
         return self._threads.setdefault(thread, len(self._threads))
@@ -139,7 +159,7 @@ class ParkSource:
             Threads(
                 numpy.array([one[0] for one in threads], numpy.int64),
                 [one[1] for one in threads],
-                [""] * len(threads),
+                [self._groups.get(one[0], "") for one in threads],
                 numpy.zeros(len(threads), numpy.bool_),
             ),
         )

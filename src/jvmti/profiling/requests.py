@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
+from jvmti.profile.tables import Kind as Profiled
 from jvmti.profile.tables import Samples, Threads
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
@@ -27,6 +28,10 @@ from jvmti.tracing.traced_vm import TracedVM
 _BY = re.compile(r"(?P<method>[^()\s]+)(?:\((?P<value>\w*)\)(?P<path>(?:\.\w+)*))?")
 _MOST_LABELS = 10_000
 _STARTED = "request started"
+_NEVER = numpy.iinfo(numpy.int64).max
+
+Spans = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+"""When requests of one thread began, when they ended, and the numbers of their labels."""
 
 
 class Requests(Recorder[Any, Any]):
@@ -151,42 +156,79 @@ class Requests(Recorder[Any, Any]):
 
     # ---- samples ---------------------------------------------------------------------------------
 
-    def label(self, samples: Samples, threads: Threads) -> NDArray[numpy.int32]:
-        """For each sample the number of its request in `labels`; -1 outside of any.
+    def labelled(self, samples: Samples, threads: Threads) -> Samples:
+        """The samples with the number of their request in `labels`; -1 outside of any.
 
-        Of requests within requests the outermost counts.
+        Of requests within requests the outermost counts. A sample of passed time ends at its moment
+        and is as long as its weight, and falls apart where a request begins or ends.
 
         Args:
-            samples: the samples, with times since the epoch.
+            samples: the samples of one kind, with times since the epoch.
             threads: their threads.
         """
-        found = numpy.full(len(samples), -1, numpy.int32)
+        label = numpy.full(len(samples), -1, numpy.int32)
         with self._lock:
             entries = [numpy.concatenate(parts) for parts in zip(*self._entries, strict=True)]
             calls = [numpy.concatenate(parts) for parts in zip(*self._calls, strict=True)]
+        columns = samples.columns() | {"label": label}
         if not entries:
-            return found
+            return Samples(**columns)
         # Records have the monotonic clock.
         since = time.time_ns() - time.monotonic_ns()
         ids = threads.id[samples.thread]
+        passed = samples.kind == Profiled.WALL
+        cut: list[dict[str, NDArray[Any]]] = []
+        whole = numpy.ones(len(samples), numpy.bool_)
         for thread in numpy.unique(entries[0]).tolist():
             mine = numpy.flatnonzero(ids == thread)
             if not len(mine):
                 continue
             here, there = entries[0] == thread, calls[0] == thread
-            starts, ends, labels = _spans(
-                entries[1][here], entries[2][here], calls[1][there], calls[2][there]
-            )
+            spans = _spans(entries[1][here], entries[2][here], calls[1][there], calls[2][there])
+            starts, ends, labels = spans
+            # A virtual thread's sample stands for others, too, and is as long as nobody knows.
+            if passed[mine[0]] and not threads.virtual[samples.thread[mine[0]]]:
+                cut.append(_cut(samples.take(mine), since, spans))
+                whole[mine] = False
+                continue
             moments = samples.time[mine] - since
             at = numpy.searchsorted(starts, moments, "right") - 1
             within = (at >= 0) & (moments <= ends[at])
-            found[mine[within]] = labels[at[within]]
-        return found
+            label[mine[within]] = labels[at[within]]
+        parts = [{name: column[whole] for name, column in columns.items()}, *cut]
+        return Samples(
+            **{name: numpy.concatenate([part[name] for part in parts]) for name in columns}
+        )
+
+
+def _cut(samples: Samples, since: int, spans: Spans) -> dict[str, NDArray[Any]]:
+    """The columns of one thread's samples, cut where requests begin and end."""
+    starts, ends, labels = spans
+    # Between two edges everything is of one request, or of none.
+    edges = numpy.empty(2 * len(starts), numpy.int64)
+    edges[::2], edges[1::2] = starts, ends
+    between = numpy.full(2 * len(starts) + 1, -1, numpy.int32)
+    between[1::2] = labels
+    last = samples.time - since
+    first = last - samples.weight
+    begin = numpy.searchsorted(edges, first, "right")
+    end = numpy.maximum(numpy.searchsorted(edges, last, "left"), begin)
+    pieces = end - begin + 1
+    row = numpy.repeat(numpy.arange(len(samples)), pieces)
+    place = numpy.arange(len(row)) - numpy.repeat(numpy.cumsum(pieces) - pieces, pieces)
+    gap = begin[row] + place
+    padded = numpy.concatenate([[numpy.iinfo(numpy.int64).min], edges, [_NEVER]])
+    left = numpy.maximum(padded[gap], first[row])
+    right = numpy.minimum(padded[gap + 1], last[row])
+    columns = {name: column[row] for name, column in samples.columns().items()}
+    columns |= {"time": right + since, "weight": right - left, "label": between[gap]}
+    kept = right > left
+    return {name: column[kept] for name, column in columns.items()}
 
 
 def _spans(
     entered: NDArray[Any], labels: NDArray[Any], started: NDArray[Any], ended: NDArray[Any]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+) -> Spans:
     """The outermost calls of one thread: when they began and ended, and their labels."""
     order = numpy.argsort(entered, kind="stable")
     entered, labels = entered[order], labels[order]
@@ -201,7 +243,7 @@ def _spans(
     running = numpy.setdiff1d(numpy.arange(len(entered)), first)
     running = running[entered[running] > ended.max(initial=-1)][:1]
     starts = numpy.concatenate([started, entered[running]])
-    ends = numpy.concatenate([ended, numpy.full(len(running), numpy.iinfo(numpy.int64).max)])
+    ends = numpy.concatenate([ended, numpy.full(len(running), _NEVER)])
     found = numpy.concatenate([labels[first], labels[running]])
     latest = numpy.maximum.accumulate(ends) if len(ends) else ends
     outer = numpy.ones(len(starts), numpy.bool_)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jvmti.commands.failure import NOT_FOUND, USAGE, CommandFailed
 from jvmti.commands.options.targets import add_json, add_target, add_top, seconds
-from jvmti.commands.profile.options import KINDS, add_taking
+from jvmti.commands.profile.options import KINDS, PARTS, ROWS, add_taking
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ class Command:
       jvmti profile MyServer --duration 30
       jvmti profile MyServer -o flame.html
       jvmti profile MyServer --alloc --duration 60 -o alloc.pb.gz
+      jvmti profile MyServer --wall --by state
       jvmti profile -- java -jar app.jar
       jvmti profile MyServer --request 'com.acme.Server.handle(request).path' --by request
       jvmti profile MyServer --loop 60 -o 'profile-%t.parquet'
@@ -63,10 +64,13 @@ class Command:
         add_top(shown, _TOP)  # type: ignore[arg-type]
         shown.add_argument(
             "--by",
-            choices=("method", "line", "class", "package", "kind", "type", "request"),
+            choices=(*ROWS, *PARTS),
+            metavar="WHAT",
             default="method",
-            help="what a row is (default: method); type is the class that was allocated, or of "
-            "the lock; request needs --request",
+            help=f"what a row is: {', '.join(ROWS)} (default: method; type is the class that was "
+            "allocated, or of the lock); or whose samples they are, which is the outermost frame "
+            f"of a tree or file: {', '.join(PARTS)} (a pool has threads that differ in a number; "
+            "owner is the thread that had the lock; request needs --request)",
         )
         shown.add_argument("--tree", action="store_true", help="print the stacks as a tree")
         shown.add_argument(
@@ -87,10 +91,15 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Take, open or compare."""
+        from jvmti.commands.profile.by import check_by, check_by_of_kinds
         from jvmti.commands.profile.output_file import check_output
 
+        check_by(given)
         if given.target == "diff" and len(given.files) == 2:
             from jvmti.commands.profile.showing import show_difference
+
+            if given.by != "method":
+                given.parser.error(f"diff compares methods: leave out --by {given.by}")
 
             before, after = map(_opened, given.files)
             show_difference(given, before, after)
@@ -98,11 +107,14 @@ class Command:
         if given.files:
             given.parser.error(f"unexpected argument {given.files[0]!r}; diff takes two files")
         check_output(given)
-        if given.by == "request" and given.request is None and not _is_file(given.target or ""):
-            given.parser.error("--by request needs --request METHOD(VALUE)")
+        is_file = given.launched is None and given.target is not None and _is_file(given.target)
+        if not is_file:
+            check_by_of_kinds(given, given.kinds or ["cpu"])
+            if given.by == "request" and given.request is None:
+                given.parser.error("--by request needs --request METHOD(VALUE)")
         if given.max_pause is not None and given.request is None:
             given.parser.error("--max-pause is for the probes of --request")
-        if given.launched is None and given.target is not None and _is_file(given.target):
+        if is_file:
             if given.duration is not None or given.loop is not None:
                 given.parser.error("--duration and --loop are for a JVM, not for a file")
             from jvmti.commands.profile.showing import show

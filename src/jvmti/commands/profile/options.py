@@ -6,7 +6,7 @@ import argparse
 
 from jvmti.commands.options.targets import add_steps, seconds
 
-__all__ = ["DURATION", "KINDS", "add_taking"]
+__all__ = ["DURATION", "KINDS", "PARTS", "ROWS", "add_taking"]
 
 DURATION = 30.0
 """Seconds that a profile takes unless you ask for others."""
@@ -18,6 +18,13 @@ KINDS = {
     "live": "allocated memory that is alive at the end",
     "lock": "waiting for monitors and locks",
 }
+
+
+ROWS = ("method", "line", "class", "package", "kind", "type")
+"""The parts of code that a row of the table can be, for ``--by``."""
+
+PARTS = ("thread", "group", "pool", "process", "state", "owner", "request")
+"""The owners of the samples that a row can have, for ``--by``."""
 
 
 def add_taking(parser: argparse.ArgumentParser) -> None:

@@ -10,10 +10,13 @@ from typing import Any
 import numpy
 
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
+from jvmti.commands.profile.by import check_by_of_profile, column_of
+from jvmti.commands.profile.options import PARTS
 from jvmti.commands.profile.output_file import check_output, file_name
 from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.files import suffix_of
+from jvmti.profile.parts import part_name
 from jvmti.profile.profile import Profile
 from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
@@ -39,7 +42,13 @@ def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
         if not wanted.any():
             raise CommandFailed(f"no thread is called {printable(given.thread)}", FAILED)
         profile = profile.where(wanted[profile.samples.thread])
+    check_by_of_profile(given, profile)
     return profile
+
+
+def _in_stacks(given: argparse.Namespace, profile: Profile) -> Profile:
+    """The profile whose stacks are shown: each below its part, if parts were asked for."""
+    return profile if given.by == "method" else profile.below(column_of(given.by))
 
 
 def save(given: argparse.Namespace, profile: Profile) -> None:
@@ -50,7 +59,7 @@ def save(given: argparse.Namespace, profile: Profile) -> None:
     """
     path = file_name(given.output)
     try:
-        profile.save(path)
+        _in_stacks(given, profile).save(path)
     except SeveralKinds:
         names = [kind.name.lower() for kind in profile.kinds]
         raise CommandFailed(
@@ -96,18 +105,20 @@ def _print_kind(given: argparse.Namespace, profile: Profile) -> None:
     out = console()
     print(_about(profile))
     if given.tree or given.callers is not None:
-        tree = profile.tree() if given.callers is None else profile.callers(given.callers)
+        stacks = _in_stacks(given, profile)
+        tree = stacks.tree() if given.callers is None else stacks.callers(given.callers)
         if not tree:
             print("no stack has it" if given.callers is not None else "no stacks")
         for line in tree.lines()[: given.top * 10]:
             out.print(printable(line))
         return
-    if given.by == "request":
+    if given.by in PARTS:
+        by = column_of(given.by)
         print_table(
-            [">TIME" if profile.kind.unit == "ns" else ">SIZE", ">%", "REQUEST"],
+            [">TIME" if profile.kind.unit == "ns" else ">SIZE", ">%", given.by.upper()],
             [
-                [profile.amount(weight), f"{share:.1%}", printable(name)]
-                for name, weight, share in _requests(profile)[: given.top]
+                [profile.amount(weight), f"{share:.1%}", printable(part_name(by, name))]
+                for name, weight, share in _parts(profile, by)[: given.top]
             ],
         )
         return
@@ -126,10 +137,10 @@ def _print_kind(given: argparse.Namespace, profile: Profile) -> None:
     )
 
 
-def _requests(profile: Profile) -> list[tuple[str, int, float]]:
-    """The requests with their weights and shares, the largest first."""
+def _parts(profile: Profile, by: str) -> list[tuple[str, int, float]]:
+    """The parts with their weights and shares, the largest first."""
     whole = profile.weight or 1
-    return [(name, part.weight, part.weight / whole) for name, part in profile.by("label").items()]
+    return [(name, weight, weight / whole) for name, weight in profile.by(by).weights.items()]
 
 
 def _as_json(given: argparse.Namespace, profile: Profile) -> dict[str, Any]:
@@ -149,9 +160,9 @@ def _as_json(given: argparse.Namespace, profile: Profile) -> dict[str, Any]:
             "by": given.by,
             "top": [
                 {"name": name, "total": weight, "share": share}
-                for name, weight, share in _requests(part)[: given.top]
+                for name, weight, share in _parts(part, column_of(given.by))[: given.top]
             ]
-            if given.by == "request"
+            if given.by in PARTS
             else [one._asdict() for one in part.top(given.top, given.by)],
         }
     return found

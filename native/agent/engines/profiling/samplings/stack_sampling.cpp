@@ -181,13 +181,15 @@ uint32_t StackSampler::virtual_number(JNIEnv* jni, jthread thread) {
 
 // ---- looks -------------------------------------------------------------------------------------
 
-// A sample for the time that the thread had its stack.
+// A sample for the time that the thread had its stack, until the last look that found it: its
+// moment is that look's, since the thread may have had another stack for a while now.
 void StackSampler::report(WatchedThread& one) {
   if (one.owed <= 0 || one.thread == nullptr) return;
   if (one.trace == TraceTable::kNone) {
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
   } else {
-    profile_.add(Sample{epoch_now(), one.owed, one.trace, one.number, 0, one.state});
+    int64_t seen = epoch_now() - (nanoseconds_now() - one.looked);
+    profile_.add(Sample{seen, one.owed, one.trace, one.number, 0, one.state});
   }
   one.owed = 0;
 }
@@ -319,7 +321,10 @@ void StackSampler::finish(JNIEnv* jni) {
   int64_t now = nanoseconds_now();
   for (WatchedThread& one : threads_) {
     if (one.thread == nullptr) continue;
-    if (wall() && one.trace != TraceTable::kNone) one.owed += now - one.looked;
+    if (wall() && one.trace != TraceTable::kNone) {
+      one.owed += now - one.looked;
+      one.looked = now;
+    }
     report(one);
     let_go(jni, one.thread);
   }
