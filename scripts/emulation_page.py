@@ -41,7 +41,8 @@ with jvmti.attach(4711, emulate=True) as vm:
         print(thread.name, vm.env.get_owned_monitor_info(thread))
 ```
 
-`jvmti shell MyServer --emulate` opens such a session, too. What the VM grants is never emulated.
+`jvmti shell MyServer --emulate` opens such a session, too, and `jvmti events` emulates without
+being asked, unless `--native` is given. What the VM grants is never emulated.
 `jvmti info`, `%env` and `vm.capabilities` say of each capability whether it is native, emulated or
 unavailable.
 

@@ -194,16 +194,32 @@ def test_what_does_not_go_together_is_said_before_anything_starts(
 def test_an_event_that_a_running_jvm_cannot_give_is_named(java_program: JavaPrograms) -> None:
     program = java_program("Idle")
     program.expect("ready")
-    done = events(str(program.pid), "MethodEntry", code=1)
+    done = events(str(program.pid), "MethodEntry", "--native", code=1)
     assert "can_generate_method_entry_events" in done.stderr
     # In the words of this command, not of Python.
-    assert "add --emulate to have probes report it" in done.stderr
+    assert "leave out --native to have probes report it" in done.stderr
     assert "`jvmti events MethodEntry -- java …`" in done.stderr
     assert "jvmti agent-options --reserve" in done.stderr
     assert "jvmti.launch" not in done.stderr
     # What was not asked for by name is left out, and that is said.
-    done = events(str(program.pid), "--duration", "0.1")
+    done = events(str(program.pid), "--native", "--duration", "0.1")
     assert re.search(r"without Exception: .*jvmti agent-options --reserve", done.stderr)
+
+
+def test_what_costs_a_lot_is_emulated_only_if_it_is_named(java_program: JavaPrograms) -> None:
+    program = java_program("Idle")
+    program.expect("ready")
+    done = events(str(program.pid), "[EMT]*", "--duration", "0.1")
+    [line] = [line for line in done.stderr.splitlines() if "emulated by probes" in line]
+    assert line == "jvmti: emulated by probes: Exception; docs/emulation.md says how they differ"
+    for name in ("MethodEntry", "MethodExit", "ExceptionCatch"):
+        assert f"jvmti: without {name}: all classes would get probes" in done.stderr
+    done = events(str(program.pid), "Method*", "--filter", "class=Idle", "--duration", "0.1")
+    assert "emulated by probes: MethodEntry, MethodExit;" in done.stderr
+    # The default has what costs little.
+    done = events(str(program.pid), "--duration", "0.1")
+    assert "emulated by probes: Exception;" in done.stderr
+    assert "without" not in done.stderr
 
 
 def test_events_that_are_emulated_come_from_a_running_jvm_too(java_program: JavaPrograms) -> None:
@@ -211,7 +227,7 @@ def test_events_that_are_emulated_come_from_a_running_jvm_too(java_program: Java
     program.expect("ready")
     classes = ["--filter", "class=Stopping"]
     started = subprocess.Popen(
-        [*COMMAND, str(program.pid), "MethodEntry", "--emulate", *classes, "--count", "6"],
+        [*COMMAND, str(program.pid), "MethodEntry", *classes, "--count", "6"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -70,6 +70,7 @@ def sequence(vm: jvmti.VM, ask: Callable[[str], str]) -> list[tuple[Any, ...]]:
     handlers = [env.on(event, note, thread=main) for event in events]
     for command in COMMANDS:
         ask(command)
+    assert {handler.emulated for handler in handlers} == {bool(vm.emulation.held(env))}
     for handler in handlers:
         handler.cancel()
     return found

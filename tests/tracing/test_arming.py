@@ -133,10 +133,10 @@ def test_emulated_events_take_a_limit_for_their_pauses(traced: JavaProgram) -> N
             assert "deep" in seen
         assert not has_probes(other)
     arguments = ("events", traced.pid, "MethodEntry", "--max-pause")
-    wrong = run(*arguments, "1ms")
+    wrong = run(*arguments, "1ms", "--native")
     assert wrong.returncode == 2
-    assert "--max-pause is for the probes of --emulate" in wrong.stderr
-    refused_command = run(*arguments, "0.1ms", "--emulate")
+    assert "--max-pause is for probes, which --native refuses" in wrong.stderr
+    refused_command = run(*arguments, "0.1ms")
     assert refused_command.returncode == 1
     assert "would stop the program for about" in refused_command.stderr
 

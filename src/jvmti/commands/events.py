@@ -18,7 +18,6 @@ import jvmti
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import (
-    add_emulate,
     add_json,
     add_steps,
     add_target,
@@ -32,6 +31,7 @@ from jvmti.commands.options.targets import (
     started,
 )
 from jvmti.commands.sigterm import end_at_sigterm
+from jvmti.debug.late.probed_events import EVERYWHERE
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.streams.layout import Holds, record_fields
 from jvmti.events.streams.names import NameColumn
@@ -40,6 +40,7 @@ from jvmti.events.streams.records import Records, has_thread
 from jvmti.events.streams.waits import ENDED_BY, Waits
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import Error, TargetLost
+from jvmti.model.capability_broker import Source
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of
@@ -131,16 +132,21 @@ class Command:
             help="print counts and durations at the end, by event, object, place, class, method "
             "and thread",
         )
-        add_emulate(parser)
-        add_steps(parser, "with --emulate, ")
+        parser.add_argument(
+            "--native",
+            action="store_true",
+            help="only what the JVM itself reports; otherwise probes in the program report what "
+            "it does not give to an agent that comes late, see docs/emulation.md",
+        )
+        add_steps(parser, "of emulated events, ")
         add_output(parser, "the events")
         add_json(parser)
 
     def run(self, given: argparse.Namespace) -> None:
         """Show events until the trace ends."""
         no_target_but_the_program(given, given.events)
-        if given.max_pause is not None and not given.emulate:
-            given.parser.error("--max-pause is for the probes of --emulate")
+        if given.max_pause is not None and given.native:
+            given.parser.error("--max-pause is for probes, which --native refuses")
         filters = _filters(given.filter)
         declarations = chosen(given.events, filters, given)
         path = output(given)
@@ -455,7 +461,9 @@ def _filters(words: list[str]) -> dict[str, list[str]]:
 def _session(given: argparse.Namespace) -> Iterator[VM]:
     """The target: a running JVM, or a program that is held at its start and ended afterwards."""
     if given.launched is None:
-        with jvmti.attach(named_target(given), timeout=given.timeout, emulate=given.emulate) as vm:
+        with jvmti.attach(
+            named_target(given), timeout=given.timeout, emulate=not given.native
+        ) as vm:
             yield vm
         return
     vm = started(given, launched_command(given), hold=True)
@@ -477,17 +485,25 @@ def _open(
 ) -> Stream:
     needed = Capabilities(0)
     potential = env.get_potential_capabilities()
+    emulated = _emulated(vm, given)
     for declaration in list(declarations):
         own = Capabilities.of(declaration.capabilities)
         if given.min_duration is not None:
             # A duration is known only if the beginning was recorded, too.
             for begin in beginnings([declaration]):
                 own |= Capabilities.of(begin.capabilities)
-        if not own & ~potential or declaration.name in given.events:
+        named = declaration.name in given.events
+        missing = own & ~potential
+        why = None if named or not missing else _why_unavailable(vm, missing, potential, given)
+        costs = own & emulated and declaration.constant in EVERYWHERE and "class" not in filters
+        if costs and not named:
+            why = (
+                "all classes would get probes, which takes a while and slows the program down; "
+                "name the event, or choose classes by --filter class=PATTERN"
+            )
+        if why is None:
             needed |= own
         else:
-            # The user did not name it.
-            why = _why_unavailable(vm, own & ~potential, potential, given)
             print(f"jvmti: without {declaration.name}: {why}", file=sys.stderr)
             declarations.remove(declaration)
     if not declarations:
@@ -518,6 +534,15 @@ def _open(
     return stream
 
 
+def _emulated(vm: VM, given: argparse.Namespace) -> Capabilities:
+    """The capabilities that the events get from probes."""
+    if given.native or given.launched is not None:
+        return Capabilities(0)
+    return Capabilities.of(
+        *(one.capability for one in vm.capabilities.supports() if one.source is Source.EMULATED)
+    )
+
+
 def _why_unavailable(
     vm: VM, missing: Capabilities, potential: Capabilities, given: argparse.Namespace
 ) -> str:
@@ -526,7 +551,7 @@ def _why_unavailable(
     # Emulated capabilities, too, would be among the potential ones of a session that emulates.
     if given.launched is None and not missing & ~vm.emulation.emulates:
         how = (
-            "add --emulate to have probes report it, or start the program with the agent: "
+            "leave out --native to have probes report it, or start the program with the agent: "
             f"`jvmti {' '.join(('events', *given.events))} -- java …`, or with the options that "
             "`jvmti agent-options --reserve` prints"
         )

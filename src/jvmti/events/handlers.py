@@ -102,6 +102,7 @@ class Handler:
         function: the function to call.
         thread: the only thread whose events are handled; ``None`` for all.
         timeout: seconds that the event's thread waits for the function; ``None`` for ever.
+        emulated: whether probes report the event, because the VM does not.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class Handler:
         self.thread = thread
         self.timeout = timeout
         self.own = own
+        self.emulated = False
         self._handlers = handlers
         self._active = True
 
@@ -145,7 +147,8 @@ class Handler:
 
     @escaped
     def __repr__(self) -> str:
-        state = "" if self._active else ", cancelled"
+        state = ", emulated" if self.emulated else ""
+        state += "" if self._active else ", cancelled"
         return f"<Handler of {self.event.name}{state}>"
 
 
@@ -354,6 +357,7 @@ class Handlers:
             try:
                 self.open_pool()
                 self._send(env, declaration)
+                made.emulated = self._enabling.is_scoped(env, declaration)
                 self._enabling.enable(env, declaration, thread, max_pause=max_pause)
             except BaseException:
                 self._forget(made)

@@ -68,12 +68,13 @@ class _Everywhere(NamedTuple):
 
 
 _VALUE = Operand(Kind.VALUE, "L")
-_EVERYWHERE = {
+EVERYWHERE: Mapping[Event, _Everywhere] = {
     Event.METHOD_ENTRY: _Everywhere((Site.ENTRY,)),
     Event.METHOD_EXIT: _Everywhere((Site.RETURN, Site.UNWIND), (_VALUE,)),
     Event.EXCEPTION_CATCH: _Everywhere((Site.CATCH,), (_VALUE,)),
     Event.SINGLE_STEP: _Everywhere((Site.LINE,)),
 }
+"""The events that put probes into all classes, unless a stream wants those of some only."""
 _THIS = Operand(Kind.THIS, "L")
 _NONE: Mapping[Any, Any] = MappingProxyType({})
 _THROWABLE = "java.lang.Throwable"
@@ -268,7 +269,7 @@ class ProbedEventEngine:
         for user in removes:
             users.pop(user, None)
         changed = {*before.values()} ^ {*users.values()}
-        if not changed or (event not in _EVERYWHERE and event is not Event.EXCEPTION):
+        if not changed or (event not in EVERYWHERE and event is not Event.EXCEPTION):
             return
         try:
             limit = self._vm.breakpoints.enabling.max_pause if adds else None
@@ -286,7 +287,7 @@ class ProbedEventEngine:
             # Where the object is made.
             where: dict[str, Any] = {"classes": _THROWABLE, "methods": "<init>"}
             return {event: [event_probe(Site.RETURN, event, _THIS, **where)]}, []
-        sites, brings = _EVERYWHERE[event]
+        sites, brings = EVERYWHERE[event]
         # One probe for all, because each of two in a method would report.
         where = {
             "classes": None if None in scopes else "\n".join(sorted(one or "" for one in scopes))
