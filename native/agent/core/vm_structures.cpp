@@ -24,7 +24,11 @@ VmTables::VmTables() {
   Dl_info vm;
   void* of_vm = reinterpret_cast<void*>(agent.vm->functions->GetEnv);
   library_ = dladdr(of_vm, &vm) == 0 ? nullptr : dlopen(vm.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-  if (library_ == nullptr) library_ = RTLD_DEFAULT;
+  // A function of ours stands for the VM's where locks are checked; the launcher loads the VM for
+  // all.
+  if (library_ == nullptr || dlsym(library_, "gHotSpotVMStructs") == nullptr) {
+    library_ = RTLD_DEFAULT;
+  }
 }
 
 size_t VmTables::of_entry(const char* entry, const char* part) const {
