@@ -1,6 +1,6 @@
 """Measures the debugger that editors speak to, beside debuggers by JDI.
 
-    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions]
+    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions | --only-hits]
 
 Both debug the same program while it runs, one after the other, and the table has the ratios. JDI's
 has been started with the JDK's debugging agent, ours with nothing.
@@ -46,6 +46,8 @@ PEER = "com.microsoft.java:com.microsoft.java.debug.core:0.25.1"
 AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
 _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
+_NATIVE_BURST = 200
+"""The same where each is shown before the thread goes on: as many as a pipe takes."""
 _STEPS = 2
 """Steps from a stop, to as many lines of the method."""
 _SLICES = 15
@@ -166,7 +168,10 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
                 target.ask("run 300")
                 found[what] = [target.ask(f"run {chosen.hits // 50}")]
             found["native condition"] = found["condition"]
+            found["native log"] = found["log"]
             client.ask("detach")
+            if chosen.only_hits:
+                return {name: min(times) for name, times in found.items()}
             turns = Turns(target, chosen.turns)
             lost = turns.lost(lambda: client.ask("attach"), lambda: client.ask("detach"))
             target.ask(f"threads {chosen.threads}")
@@ -316,6 +321,9 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             said += editor.client.output("stdout", 1)
         assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURSTS * _BURST
         editor.close()
+        found |= _native(jvm, classes, chosen.hits)
+        if chosen.only_hits:
+            return {name: min(times) for name, times in found.items()}
         turns = Turns(target, chosen.turns)
         sessions: list[Editor] = []
 
@@ -332,15 +340,25 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             assert len(body["threads"]) >= chosen.threads, len(body["threads"])
             _add(found, "threads", taken)
         editor.close()
-    # As the VM itself has breakpoints in programs that were launched.
+    return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
+
+
+def _native(jvm: jvms.Jvm, classes: Path, hits: int) -> dict[str, list[float]]:
+    """The same hits where the VM itself has breakpoints, as in programs that were launched."""
+    found: dict[str, list[float]] = {}
     reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=())).split()
     with program(jvm, classes, *reserved) as target:
         editor = Editor()
         editor.attach(target.process.pid, {"line": LINE, "condition": CONDITION})
         target.ask("run 1000")
-        found["native condition"] = [target.ask(f"run {chosen.hits}")]
+        found["native condition"] = [target.ask(f"run {hits}")]
+        editor.set({"line": LINE, "logMessage": MESSAGE})
+        for _ in range(_BURSTS):
+            _add(found, "native log", target.ask(f"run {_NATIVE_BURST}"))
+            said = editor.client.output("stdout", 1)
+            assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _NATIVE_BURST
         editor.close()
-    return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
+    return found
 
 
 # ---- the table ---------------------------------------------------------------------------------
@@ -354,6 +372,7 @@ _MEASURES = [
     ("condition", f"a hit whose condition is false: `{CONDITION}`", 50),
     ("native condition", "the same in a program that was launched", 50),
     ("log", f"a hit that is logged: `{MESSAGE}`", 50),
+    ("native log", "the same in a program that was launched", 50),
     ("threads", "all threads with their names", 2),
 ]
 
@@ -405,8 +424,9 @@ def main() -> int:
     parser.add_argument(
         "--only-sessions", action="store_true", help="from the start to the looks after a step"
     )
+    parser.add_argument("--only-hits", action="store_true", help="conditions and logpoints")
     chosen = parser.parse_args()
-    chosen.rounds = 3 if chosen.quick else 7
+    chosen.rounds = 0 if chosen.only_hits else 3 if chosen.quick else 7
     chosen.turns = 10 if chosen.quick else 30
     chosen.hits, chosen.threads = 100_000, 2_000 if chosen.quick else 10_000
     jdk = jvms.distribution_jdk()
