@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def test_a_fault_changes_something_that_is_there(mutation: mutations.Mutation) -
     assert text.replace(mutation.before, mutation.after, 1) != text
     for test in mutation.likely.split():
         assert (ROOT / test).exists(), test
+
+
+def test_the_page_names_a_test_for_each_fault() -> None:
+    tests = ROOT / "tests"
+    rows = re.findall(
+        r"^\| ([^|]+) \| `([\w/]+\.py)`: ([\w ]+) \|$", (tests / "README.md").read_text(), re.M
+    )
+    assert [what for what, _, _ in rows] == [one.what for one in mutations.MUTATIONS]
+    for _, file, test in rows:
+        name = f"test_{test.replace(' ', '_')}"
+        assert re.search(rf"\b{name}\b", (tests / file).read_text()), f"{file} has no {name}"
 
 
 SUMMARY = """\
