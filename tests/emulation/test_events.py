@@ -16,6 +16,7 @@ from events import test_exceptions, test_execution, test_fields, test_frames
 from events.conftest import NO_INFLATION, NO_SIGNAL, SOLO, WARM, kind
 from events.seen import Code
 from events.test_exceptions import (
+    test_an_exception_comes_before_the_frames_are_left_and_its_catch_after,
     test_an_exception_that_nobody_catches_has_no_place_where_it_is_caught,
     test_exceptions_that_a_handler_s_own_calls_throw_are_not_reported_again,
     test_the_handler_reads_the_exception_on_its_own_thread,
@@ -26,6 +27,10 @@ from events.test_execution import (
     test_a_frame_is_popped_on_a_virtual_thread,
     test_a_frame_that_was_asked_for_is_popped,
     test_a_method_exit_brings_what_is_returned_whatever_its_type,
+    test_an_event_for_one_thread_comes_from_no_other,
+    test_an_exception_leaves_methods_without_a_value,
+    test_callbacks_are_set_all_at_once,
+    test_each_of_two_environments_receives_what_it_enabled,
     test_handlers_of_one_event_are_called_in_the_order_of_their_registration,
     test_methods_are_entered_and_left_in_java_s_own_order,
     test_the_handler_of_a_breakpoint_finds_the_thread_there,
@@ -131,7 +136,12 @@ __all__ = [
     "test_a_virtual_thread_is_made_to_return_early",
     "test_a_watch_of_another_environment_stays_when_one_is_cleared",
     "test_a_write_brings_the_new_value_whatever_its_type",
+    "test_an_event_for_one_thread_comes_from_no_other",
+    "test_an_exception_comes_before_the_frames_are_left_and_its_catch_after",
+    "test_an_exception_leaves_methods_without_a_value",
     "test_an_exception_that_nobody_catches_has_no_place_where_it_is_caught",
+    "test_callbacks_are_set_all_at_once",
+    "test_each_of_two_environments_receives_what_it_enabled",
     "test_exceptions_that_a_handler_s_own_calls_throw_are_not_reported_again",
     "test_handlers_of_one_event_are_called_in_the_order_of_their_registration",
     "test_local_variables_of_all_types_are_read_and_written_in_a_breakpoint",

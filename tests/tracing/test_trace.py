@@ -515,7 +515,9 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
     assert repr(trace).endswith("closed>")
 
 
-def test_a_jvm_has_so_many_sets_of_probes(vm: jvmti.VM, traced: JavaProgram) -> None:
+def test_sets_of_probes_are_as_many_as_the_agent_has_room_for(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
     until = time.monotonic() + 10
     while vm.stats.agent is not None and vm.stats.agent.sessions > 1 and time.monotonic() < until:
         time.sleep(0.05)

@@ -12,10 +12,9 @@ from jvmti.classfile import MalformedClassFile
 from jvmti.classfile.slots import SEVERAL, types_of_slots
 from jvmti.emulation.declared import Emulated, StandIn
 from jvmti.emulation.natively import Native
-from jvmti.emulation.threads import alive, named, still
+from jvmti.emulation.threads import alive, check_suspended, named, still
 from jvmti.env.structures import LocalVariableEntry
 from jvmti.interface.capabilities import Capabilities
-from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import (
     AbsentInformation,
     IllegalArgument,
@@ -23,7 +22,6 @@ from jvmti.interface.errors import (
     NativeMethod,
     NoMoreFrames,
     OpaqueFrame,
-    ThreadNotSuspended,
     TypeMismatch,
     UnmodifiableClass,
 )
@@ -165,10 +163,7 @@ class LocalObjectEngine:
         found = alive(env, thread)
         if thread is None or not found.is_virtual:
             return found
-        lookup = self._vm.lookup_env
-        if not lookup.get_thread_state(found) & ThreadState.SUSPENDED:
-            if found != lookup.get_current_thread():
-                raise ThreadNotSuspended
+        check_suspended(self._vm.lookup_env, found)
         return found
 
     def _frame(self, thread: Any, depth: int) -> tuple[Any, int]:

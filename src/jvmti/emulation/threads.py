@@ -15,6 +15,7 @@ from jvmti.interface.errors import (
     JvmtiError,
     NotAvailable,
     ThreadNotAlive,
+    ThreadNotSuspended,
     error_for,
 )
 
@@ -49,6 +50,19 @@ def alive(env: Env, thread: refs.Thread | None) -> Thread:
     return its
 
 
+def check_suspended(env: Env, thread: Thread) -> None:
+    """Check that a thread is the current one, or suspended.
+
+    Raises:
+        ThreadNotSuspended: it is another one, which runs.
+    """
+    native = Native(env)
+    if native.get_thread_state(thread) & ThreadState.SUSPENDED:
+        return
+    if thread != native.get_current_thread():
+        raise ThreadNotSuspended
+
+
 @contextmanager
 def still(thread: Thread) -> Iterator[None]:
     """Keep a thread from running during the block.
@@ -68,4 +82,4 @@ def still(thread: Thread) -> Iterator[None]:
         suspension.resume()
 
 
-__all__ = ["alive", "named", "still"]
+__all__ = ["alive", "check_suspended", "named", "still"]

@@ -16,7 +16,7 @@ from jvmti.debug.late.event_probes import EventProbes, event_probe
 from jvmti.debug.late.stop_probes import exactly
 from jvmti.emulation.declared import Emulated
 from jvmti.emulation.natively import Native
-from jvmti.emulation.threads import alive, named
+from jvmti.emulation.threads import alive, check_suspended, named
 from jvmti.env.events import EVENTS
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.capabilities import Capabilities
@@ -25,6 +25,7 @@ from jvmti.interface.errors import (
     Duplicate,
     IllegalArgument,
     InvalidLocation,
+    NativeMethod,
     NoMoreFrames,
     NotAvailable,
     NotFound,
@@ -319,7 +320,10 @@ class ProbedEventEngine:
         """
         with named("set_breakpoint"), self._lock:
             cls, name = self._named(env, method)
-            self._check_location(method, location)
+            if self._vm.lookup_env.get_method_modifiers(method) & MethodModifiers.NATIVE:
+                raise NativeMethod
+            if location not in self._locations(method):
+                raise InvalidLocation(detail=f"no instruction begins at {location}")
             key = ("breakpoint", cls, name, location)
             if key in self._breakpoints:
                 raise Duplicate
@@ -355,10 +359,11 @@ class ProbedEventEngine:
         """
         with named("clear_breakpoint"), self._lock:
             cls, name = self._named(env, method)
-            self._check_location(method, location)
             key = ("breakpoint", cls, name, location)
             if key not in self._breakpoints:
-                raise NotFound
+                # Between the beginnings of instructions there is none, as the VM says it.
+                last = max(self._locations(method), default=-1)
+                raise NotFound if 0 <= location <= last else InvalidLocation
             del self._breakpoints[key]
             self._take_out(key, cls)
 
@@ -377,16 +382,14 @@ class ProbedEventEngine:
         name, descriptor, _ = native.get_method_name(method)
         return cls, (cls.name, name, descriptor)
 
-    def _check_location(self, method: Method, location: int) -> None:
+    def _locations(self, method: Method) -> list[int]:
+        """Where the instructions of a method begin, without those of probes."""
         lookup = self._vm.lookup_env
         modifiers = lookup.get_method_modifiers(method)
         if modifiers & (MethodModifiers.NATIVE | MethodModifiers.ABSTRACT):
             raise InvalidLocation(detail="the method has no bytecodes")
         starts = [one.location for one in instructions(lookup.get_bytecodes(method))]
-        if self._probes is not None:
-            starts = self._probes.before(method, starts)
-        if location not in starts:
-            raise InvalidLocation(detail=f"no instruction begins at {location}")
+        return starts if self._probes is None else self._probes.before(method, starts)
 
     # ---- fields ----------------------------------------------------------------------------
 
@@ -487,6 +490,7 @@ class ProbedEventEngine:
             found = alive(env, thread)
             if depth < 0:
                 raise IllegalArgument(detail=f"the depth is {depth}, not 0 or more")
+            check_suspended(lookup, found)
             above = self._vm.breakpoints.frames_above(found)
             count = lookup.get_frame_count(found)
             if depth + above >= count:
@@ -504,6 +508,7 @@ class ProbedEventEngine:
         """Stop reporting the ends of the thread's frames."""
         with named("clear_all_frame_pops"), self._lock:
             found = alive(env, thread)
+            check_suspended(self._vm.lookup_env, found)
             self._agent(env).clear_probed_pops(self.probes.number, found)
 
 

@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from jvmti.emulation.declared import Emulated
 from jvmti.emulation.locals import LocalObjectEngine
 from jvmti.emulation.natively import Native
-from jvmti.emulation.threads import alive, named
+from jvmti.emulation.threads import alive, check_suspended, named
 from jvmti.env.structures import FrameInfo, LineNumberEntry, LocalVariableEntry, StackInfo
 from jvmti.interface.capabilities import Capabilities
-from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import (
     IllegalArgument,
     InvalidSlot,
     NoMoreFrames,
     OpaqueFrame,
-    ThreadNotSuspended,
     TypeMismatch,
 )
 from jvmti.interface.signatures import result_of, signature_of
@@ -250,7 +248,7 @@ class ProbedFrameEngine:
             found = alive(env, thread)
             halted = self._halted(thread)
             if halted is None or halted.probed is None:
-                self._refuse_to_leave(function, found, thread)
+                self._refuse_to_leave(function, found)
             assert halted is not None
             assert halted.probed is not None
             halted.probed.check_stays()
@@ -275,17 +273,15 @@ class ProbedFrameEngine:
             found = alive(env, thread)
             halted = self._halted(thread)
             if halted is None or halted.probed is None:
-                self._refuse_to_leave("pop_frame", found, thread)
+                self._refuse_to_leave("pop_frame", found)
             assert halted is not None
             assert halted.probed is not None
             halted.probed.restart()
 
-    def _refuse_to_leave(self, function: str, found: Any, thread: Thread | None) -> None:
+    def _refuse_to_leave(self, function: str, found: Any) -> None:
         lookup = self._vm.lookup_env
-        is_current = thread is None or found == lookup.get_current_thread()
-        if not is_current and not lookup.get_thread_state(found) & ThreadState.SUSPENDED:
-            raise ThreadNotSuspended
-        if lookup.get_frame_count(found) == 1 and function == "pop_frame":
+        check_suspended(lookup, found)
+        if lookup.get_frame_count(found) <= (function == "pop_frame"):
             raise NoMoreFrames
         raise OpaqueFrame(
             detail="an agent that was attached late can leave only the frame of an event that a "
