@@ -297,10 +297,13 @@ class Client:
         return self._errors.read().decode()[-3000:]
 
     def exchanges(self) -> int:
-        """How often the adapter has asked its agent so far, where ``JVMTI_TRACE=frames`` is set."""
+        """How often the adapter has asked stopped threads, where ``JVMTI_TRACE=frames`` is set.
+
+        What else it asks goes on channels of its other threads, whenever the machine lets them.
+        """
         # Not by a seek: the adapter writes at the same position.
         trace = os.pread(self._errors.fileno(), 1 << 24, 0).decode()
-        return len(re.findall(r" > (?:CALL|MAP) ", trace))
+        return len(re.findall(r" > (?:CALL|MAP) \S+ seq \d+ conv [1-9]", trace))
 
     # ---- a session -------------------------------------------------------------------------
 

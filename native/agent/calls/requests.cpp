@@ -84,20 +84,22 @@ uint8_t flags_of(const Call& call) {
 
 // Its time counts for threads that wait for this channel only, which are those before the VM is
 // live.
-void Channel::work(const Header& header) {
+bool Channel::work(const Header& header) {
   bool counts = !agent.live;
   if (counts) calling_since_ = now_in_milliseconds();
+  bool ends = false;
   if (header.kind == layouts::Kind::kCall) {
-    call(header);
+    ends = call(header) && (header.flags & layouts::Flag::kEnds) != 0 && conversation_ != 0;
   } else if (header.kind == layouts::Kind::kBatch) {
     batch(header);
   } else {
     map(header);
   }
   if (counts) calling_since_ = 0;
+  return ends;
 }
 
-void Channel::call(const Header& header) {
+bool Channel::call(const Header& header) {
   outbox_.clear();
   request_ = header.sequence;
   Reader arguments(payload_, header.size);
@@ -109,6 +111,7 @@ void Channel::call(const Header& header) {
   Call made(*this, jni);
   single(made, header, arguments, outbox_);
   reply(header, made.status, &outbox_, flags_of(made));
+  return made.status == JVMTI_ERROR_NONE;
 }
 
 // Several calls in one frame: each a function, an environment and its arguments; each reply a

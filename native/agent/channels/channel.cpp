@@ -92,8 +92,8 @@ Channel::Outcome Channel::converse_until_answer(const Header& opening, const Wri
     Next next = Next::kGoOn;
     while (next == Next::kGoOn && !session.ending() && receive(&header)) {
       next = serve(header);
-      if (next == Next::kAnswered) {
-        *answer = Reader(payload_, header.size);
+      if (next == Next::kAnswered || next == Next::kEnded) {
+        *answer = Reader(payload_, next == Next::kEnded ? 0 : header.size);
         outcome = Outcome::kAnswered;
       }
     }
@@ -151,6 +151,7 @@ Channel::Next Channel::serve(const Header& header) {
     if (passed_ >= 0) close(take_descriptor());
     return Next::kGoOn;
   }
+  Next next = Next::kGoOn;
   switch (header.kind) {
     case layouts::Kind::kAnswer:
       if (conversation_ != 0) return Next::kAnswered;
@@ -163,7 +164,7 @@ Channel::Next Channel::serve(const Header& header) {
     case layouts::Kind::kCall:
     case layouts::Kind::kBatch:
     case layouts::Kind::kMap:
-      work(header);
+      if (work(header)) next = Next::kEnded;
       break;
     case layouts::Kind::kRelease: {
       Reader reader(payload_, header.size);
@@ -201,7 +202,7 @@ Channel::Next Channel::serve(const Header& header) {
       malformed(header, "unknown kind of frame");
   }
   if (passed_ >= 0) close(take_descriptor());
-  return Next::kGoOn;
+  return next;
 }
 
 void Channel::hello(const Header& header) {

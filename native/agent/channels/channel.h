@@ -130,7 +130,7 @@ class Channel : NoCopy {
     size_t start = 0;
     size_t end = 0;
   };
-  enum class Next { kGoOn, kAnswered, kAbandoned, kLeave };
+  enum class Next { kGoOn, kAnswered, kEnded, kAbandoned, kLeave };
   bool receive(Header* header);
   bool fill(size_t need);
   bool reserve(size_t need);
@@ -140,8 +140,9 @@ class Channel : NoCopy {
   bool take_at_once(ssize_t* received);
   bool fill_from(const uint8_t* data, size_t size);
   Next serve(const Header& header);
-  void work(const Header& header);
-  void call(const Header& header);
+  // Whether the conversation ends with it.
+  bool work(const Header& header);
+  bool call(const Header& header);
   void batch(const Header& header);
   void map(const Header& header);
   void hello(const Header& header);

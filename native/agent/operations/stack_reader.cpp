@@ -83,8 +83,9 @@ class Lines : NoCopy {
 jvmtiError LocateStack(Call& call, const In<kinds::Thread>& thread, const In<jint>& most,
                        const In<jboolean>& before, jint* method_count, jmethodID** methods,
                        jint* location_count, jlong** locations, jint* line_count, jint** lines,
-                       jint* before_count, jlong** places, jint* depth) {
+                       jint* before_count, jlong** places, jint* depth, jint* code) {
   if (most.c() < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  *code = code_changes();
   Vector<jvmtiFrameInfo> frames;
   jvmtiError error = read_frames(call, thread.c(), most.c(), &frames);
   size_t size = frames.size();

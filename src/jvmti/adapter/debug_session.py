@@ -123,6 +123,8 @@ class DebugSession:
         if before is not None and before.is_same_hit(stop):
             return  # of another request at this place, whose stop the client had
         self._local.stop = stop
+        with self.conversation.held():
+            pass  # the request that has let it run has been answered, and its last stop is over
         if number is None:
             number = self._number_of(stop)
         self.halted.end_step(number, stop.request)

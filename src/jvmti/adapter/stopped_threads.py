@@ -19,6 +19,7 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopping.whole_program import WholeProgram
+from jvmti.debug.late.step_probes import DEEPEST
 from jvmti.debug.stepping import Steps
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
@@ -26,7 +27,7 @@ from jvmti.model.threads.frames import read_stack
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
-    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.frames import Frame, Stack
     from jvmti.model.threads.java_thread import Thread
 
 log = logging.getLogger("jvmti")
@@ -82,7 +83,7 @@ class HaltedThread:
         id: its ``Thread.threadId``, which is its number for the client.
         stop: where it has stopped; ``None`` if it was paused.
         reason: why, in the protocol's words.
-        depth: how many frames its stack has, once `frames` has given some.
+        stack: as far as it is known.
         text: more of the reason.
         frame_numbers: the numbers of its frames, by their depth.
         shown_frames: what was shown of frames, by their places; see `HaltedThreads.add`.
@@ -90,14 +91,15 @@ class HaltedThread:
     """
 
     stop: Stop | None = None
+    is_removed = False
+    """Whether it is none of `HaltedThreads` any more."""
 
     def __init__(self, thread: Thread, number: int, reason: str, text: str | None = None) -> None:
         self.thread = thread
         self.id = number
         self.reason = reason
         self.text = text
-        self.depth = 0
-        self._stack: list[Frame] = []
+        self.stack: Stack | None = None
         self.frame_numbers: dict[int, int] = {}
         self.shown_frames: dict[Hashable, dict[str, Any]] = {}
         self.classes: dict[Method, Class] = {}
@@ -125,9 +127,11 @@ class HaltedThread:
 
     def frames(self, most: int) -> list[Frame]:
         """The first frames of its stack; to be called by way of `run`."""
-        if len(self._stack) < most and (not self._stack or len(self._stack) < self.depth):
-            self._stack, self.depth = read_stack(self.thread, most, before=True)
-        return self._stack[:most]
+        known = self.stack
+        if known is None or len(known.frames) < min(most, known.depth):
+            # A step from here may go by as many.
+            known = self.stack = read_stack(self.thread, max(most, DEEPEST), before=True)
+        return known.frames[:most]
 
 
 class StoppedThread(HaltedThread):
@@ -139,7 +143,7 @@ class StoppedThread(HaltedThread):
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._using = threading.Lock()
         """Held while a Python thread uses the Java thread."""
-        self._is_over = threading.Event()
+        self._is_over = False
 
     def serve(self) -> None:
         """Run what requests ask for, until the thread is to resume."""
@@ -147,7 +151,7 @@ class StoppedThread(HaltedThread):
             with self._using:
                 job.run()
         with self._using:
-            self._is_over.set()
+            self._is_over = True
         while not self._jobs.empty():
             left = self._jobs.get()
             if left is not None:
@@ -155,21 +159,25 @@ class StoppedThread(HaltedThread):
 
     def run(self, function: Callable[[], T], conversation: Conversation) -> T:
         """See `HaltedThread.run`."""
-        if self._is_over.is_set():
+        if self._is_over:
             raise _resumed(self.id)
+        conversation.read_meanwhile()  # it may be cancelled
         job = _Job(function)
         self._jobs.put(job)
-        if self._is_over.is_set():
+        if self._has_left():
             job.refuse(_resumed(self.id))
         result: T = job.result(conversation)
         return result
+
+    def _has_left(self) -> bool:
+        return self._is_over
 
     def run_at_once(self, function: Callable[[], T], conversation: Conversation) -> T:
         """See `HaltedThread.run_at_once`."""
         if not self._using.acquire(blocking=False):
             return self.run(function, conversation)
         try:
-            if self._is_over.is_set():
+            if self._is_over:
                 raise _resumed(self.id)
             with self._stop.lent():
                 return function()
@@ -259,8 +267,11 @@ class HaltedThreads:
         return True
 
     def remove(self, halted: HaltedThread) -> None:
-        """Forget a thread, and the numbers of its frames and variables."""
+        """Forget a thread, and the numbers of its frames and variables; once."""
         with self._lock:
+            if halted.is_removed:
+                return
+            halted.is_removed = True
             if self._threads.get(halted.id) is halted:
                 del self._threads[halted.id]
         shown = self._references.forget(halted)
@@ -298,6 +309,7 @@ class HaltedThreads:
         with self._lock:
             for one in [*self._threads.values(), *(halted for halted, _ in self._kept.values())]:
                 one.shown_frames.clear()
+                one.stack = None
 
     def close(self) -> None:
         """Let all threads run; none stops from now on."""

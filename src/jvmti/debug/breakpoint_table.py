@@ -383,6 +383,8 @@ class BreakpointTable:
                 stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
                 stop.__dict__.update(about, field=getattr(owner, "field", None))
                 made.append((owner, stop))
+        if len(made) == 1:
+            made[0][1].is_alone = True
         taken: set[Steps] = set()
         try:
             hit = [one for one in made if self._guarded(event, one[0]._matches, one[1])]

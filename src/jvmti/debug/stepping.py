@@ -11,13 +11,15 @@ from jvmti.debug.called_methods import declared
 from jvmti.debug.late.reflected_calls import ReflectedCalls
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import Error, NotAvailable
+from jvmti.interface.errors import Error, InvalidLocation, NotAvailable
 from jvmti.interface.signatures import matcher
+from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.debug.late.step_probes import StepProbes
     from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.threads.frames import Stack
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -56,6 +58,7 @@ class Steps(StopRequest):
             the steps, or the loop that received the stop.
         skips: patterns for classes that steps into calls pass over, one a line: they end in what
             these call, unless that is passed over, too.
+        stack: the stack that the first step begins with, where it is known.
     """
 
     _by_probes: StepProbes | None = None
@@ -74,6 +77,7 @@ class Steps(StopRequest):
         at: Stop | None = None,
         needs: Hashable = None,
         skips: str | None = None,
+        stack: Stack | None = None,
     ) -> None:
         if not isinstance(thread, refs.Thread):
             raise TypeError(f"step() takes a thread, not {type(thread).__name__}")
@@ -94,7 +98,7 @@ class Steps(StopRequest):
         else:
             self._number = self._make(Event.SINGLE_STEP, classes=skips)
         try:
-            self._begin()
+            self._begin(stack)
         except BaseException:
             self.cancel()
             raise
@@ -120,11 +124,15 @@ class Steps(StopRequest):
         by: str,
         do: Callable[[Stop], object],
         at: Stop | None,
+        stack: Stack | None = None,
+        resumes: Callable[[], object] | None = None,
     ) -> None:
         """Make another step, after a single one that has ended.
 
         Args:
-            how, by, do, at: as for the class.
+            how, by, do, at, stack: as for the class.
+            resumes: the thread resumes from ``at`` with the message that begins the step; called
+                just before. `Stop.is_alone` says whether it can.
 
         Raises:
             ValueError, NotAvailable: as for the class; it is cancelled then.
@@ -134,16 +142,29 @@ class Steps(StopRequest):
             if self._by_probes is not None:
                 self._check_by_line()
             self._do, self._at = do, at
-            self._begin()
+            self._begin(stack, resumes)
         except BaseException:
             self.cancel()
             raise
 
-    def _begin(self) -> None:
-        probes, ends = 0, False
+    def _begin(
+        self, stack: Stack | None = None, resumes: Callable[[], object] | None = None
+    ) -> None:
+        try:
+            self._begin_with(stack, resumes)
+        except InvalidLocation:
+            if stack is None:
+                raise
+            self._begin_with(None, resumes)  # a class has got other code since
+
+    def _begin_with(self, stack: Stack | None, resumes: Callable[[], object] | None) -> None:
+        probes, ends, code = 0, False, -1
         if self._by_probes is not None:
             probes = self._by_probes.number
-            callers = self._by_probes.prepare(self._needs, self.thread, self.how, self._skips_class)
+            callers = self._by_probes.prepare(
+                self._needs, self.thread, self.how, self._skips_class, stack
+            )
+            code = callers.code
             ends = callers.lacking is not None or not callers.has_any
             self.unprobed_caller = callers.lacking
             self._end_reflected()
@@ -157,9 +178,16 @@ class Steps(StopRequest):
                         "their classes got probes: put a breakpoint where the thread comes by next"
                     )
                 ends = False
-        self._agent(self._number).step_thread(
-            self._number, self.thread, int(self.how), self.by_line, probes, ends
+        env, _ = self._numbers[self._number]
+        agent = AgentOperations(self._vm._session, env._number, ends=resumes is not None)
+        if resumes is not None:
+            resumes()
+        agent.step_thread(
+            self._number, self.thread, int(self.how), self.by_line, probes, ends, code
         )
+        if resumes is not None:
+            assert self._at is not None
+            self._at._note_resumed()
 
     def _add_reflected(self, method: Method, receiver: Class | None) -> None:
         """The thread is about to call a method by reflection."""

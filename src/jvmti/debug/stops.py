@@ -79,8 +79,10 @@ class Stop:
         is_at_end: whether a step has come to the end of its method, which is about to return. Only
             steps of an agent that was attached late end there, see `step`.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
+        is_alone: whether it is the only stop of this moment; several requests can share a place.
     """
 
+    is_alone = False
     probed: ProbedFrame | None = None
     exception: Throwable | None = None
     catch_method: Method | None = None
@@ -258,6 +260,18 @@ class Stop:
         if self._borrower == threading.get_ident():
             self._vm._session.give_back(self._borrowed)
         self._over.set()
+
+    @property
+    def has_resumed(self) -> bool:
+        """Whether the thread runs already, though its receiver still waits: see
+        `Steps.begin_another`.
+        """
+        return self._borrowed.over and self.is_waiting
+
+    def _note_resumed(self) -> None:
+        """A call of the borrower's has ended the conversation: no other can be made in it."""
+        with self._borrowed.lock:
+            self._borrowed.over = self._borrowed.lender.ended = True
 
     @property
     def where(self) -> str:

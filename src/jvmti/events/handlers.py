@@ -583,6 +583,7 @@ class Handlers:
         while True:
             busy.discard(me)
             number, environment, conversation.number, payload = channel.next_event(last_answer)
+            conversation.ended = False
             busy.add(me)
             if len(busy) == self._pool:
                 self._grow()
@@ -595,7 +596,9 @@ class Handlers:
             except BaseException as error:
                 # One bad event must not end the thread that serves all others.
                 self.report(number, error)
-            last_answer = session.answer_frame(conversation.number, answer)
+            last_answer = b""
+            if not conversation.ended:
+                last_answer = session.answer_frame(conversation.number, answer)
 
     def _grow(self) -> None:
         """All are busy: add another one, up to the limit."""

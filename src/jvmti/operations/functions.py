@@ -300,6 +300,8 @@ class LocatedStack(NamedTuple):
     """The bytecode index in the code without our probes; empty if it was not asked for."""
     depth: Int
     """How many frames the stack has, those included that are beyond the limit."""
+    code: Int
+    """How often classes had got other code before; see `Operations.step_thread`."""
 
 
 class ProbeCounts(NamedTuple):
@@ -717,6 +719,7 @@ class Operations(Calling):
         by_line: Boolean,
         probes: Int,
         ends: Boolean,
+        code: Int,
     ) -> None:
         """Let a thread run for one step, and report that once.
 
@@ -727,6 +730,11 @@ class Operations(Calling):
             by_line: to another line, instead of another instruction.
             probes: the set of probes that report where the thread is; 0: the VM does.
             ends: with probes, the step goes no further than to the end of its method.
+            code: refuse the step if a class has got other code since a stack had this number; -1
+                never does.
+
+        Raises:
+            InvalidLocation: a class has got other code since then.
         """
         ...
 

@@ -99,6 +99,9 @@ class Flag(enum.IntFlag):
     EVENTS = 8
     LIMITED = 16
     """In a call: a time limit in milliseconds (i64) precedes the arguments."""
+    ENDS = 32
+    """In a call of a conversation that the agent began: it ends the conversation, unless it fails;
+    an empty answer."""
 
 
 @shared("uint16_t", loose=True)

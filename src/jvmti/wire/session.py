@@ -85,9 +85,11 @@ def _never() -> bool:
 class Conversation:
     """The conversation of a handler: its calls go this way, to the thread that caused the event."""
 
-    __slots__ = ("channel", "number", "stopped")
+    __slots__ = ("channel", "ended", "number", "stopped")
 
     def __init__(self, channel: Channel, number: int, stopped: bool = False) -> None:
+        self.ended = False
+        """A call has ended it; it needs no answer."""
         self.channel = channel
         self.number = number
         self.stopped = stopped
@@ -101,10 +103,11 @@ class BorrowedConversation(Conversation):
     once.
     """
 
-    __slots__ = ("lock", "outer", "over")
+    __slots__ = ("lender", "lock", "outer", "over")
 
     def __init__(self, lender: Conversation, lock: threading.RLock) -> None:
         super().__init__(lender.channel, lender.number)
+        self.lender = lender
         self.lock = lock
         """One lock for all borrowers of the conversation."""
         self.outer: Conversation | None = None
@@ -479,6 +482,7 @@ class Session:
         arguments: tuple[Any, ...],
         timeout: float | None = None,
         descriptor: int | None = None,
+        flags: int = 0,
     ) -> Any:
         """Call a declared function and return its result.
 
@@ -488,6 +492,7 @@ class Session:
             arguments: its arguments.
             timeout: seconds; ``None`` is the session's limit.
             descriptor: sent along; it stays open here.
+            flags: of the frame; see `jvmti.wire.protocol.Flag`.
 
         Raises:
             Error: any of its kinds; see `jvmti.interface.errors`.
@@ -502,7 +507,7 @@ class Session:
             payload,
             declaration.name,
             timeout,
-            0,
+            flags,
             descriptor,
             None,
         )

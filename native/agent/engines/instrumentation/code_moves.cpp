@@ -280,6 +280,14 @@ void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* loca
   for (size_t i = 0; i < count; ++i) locations[i] = before(of_class, of_method, locations[i]);
 }
 
+namespace {
+std::atomic<uint32_t> changes{0};
+}
+
+jint code_changes() { return static_cast<jint>(changes.load() & INT32_MAX); }
+
+void note_code_change() { changes.fetch_add(1); }
+
 void forget_code_moves() {
   Locked locked(mutex);
   unmake(book);

@@ -32,6 +32,9 @@ bool is_read_before_probes(JNIEnv* jni, jclass redefined, const uint8_t* data, j
 // Where instructions of a method were.
 void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* locations,
                    size_t count);
+// How often classes that were loaded already have got other code, as far as sets of probes saw it.
+jint code_changes();
+void note_code_change();
 // No set is left that could have moved anything.
 void forget_code_moves();
 

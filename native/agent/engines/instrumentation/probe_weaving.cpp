@@ -60,6 +60,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
   ProbeSet* set = used.get();
   if (hook_step_gate(env, name, new_size, new_data) || set == nullptr) return;
   if (is_read_before_probes(jni, redefined, data, size)) return;
+  if (redefined != nullptr) note_code_change();
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
   if (!set->active_) {

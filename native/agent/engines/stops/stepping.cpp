@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/engines/stops/stop_hits.h"
 #include "agent/events/events.h"
@@ -300,7 +301,10 @@ namespace operations {
 
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line, const In<jint>& probes,
-                      const In<jboolean>& ends) {
+                      const In<jboolean>& ends, const In<jint>& code) {
+  if (code.c() >= 0 && code.c() != code_changes()) {
+    return call.refuse(JVMTI_ERROR_INVALID_LOCATION, "a class has other code since then");
+  }
   EnteredRequest request(call, number.c());
   if (!request.is(kStepEvent)) return call.outcome();
   if (how.c() < 1 || how.c() > 3) return JVMTI_ERROR_ILLEGAL_ARGUMENT;

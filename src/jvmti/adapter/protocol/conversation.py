@@ -22,6 +22,8 @@ log = logging.getLogger("jvmti")
 
 _CANCELLED = "cancelled"
 """The message of a response that the protocol reserves for this case."""
+_AT_ONCE = frozenset(("continue", "next", "scopes", "stackTrace", "stepIn", "stepOut", "variables"))
+"""Requests that are answered in a moment, unless they wait for the Python thread of a stop."""
 _FAILED = 1
 """The number of our messages to the user; the text makes the difference."""
 
@@ -45,6 +47,8 @@ class Conversation:
         self._framing = framing
         self._answers: Mapping[str, Answer] = {}
         self._reading = threading.Lock()
+        self._reader: int | None = None
+        """The thread that holds the lock."""
         self._lock = threading.Lock()
         self._waiting: deque[dict[str, Any]] = deque()
         """Requests that have arrived while another was answered."""
@@ -56,6 +60,7 @@ class Conversation:
         self._asked: dict[int, queue.Queue[bool]] = {}
         self._afterwards: list[Callable[[], object]] = []
         self._meanwhile: list[Callable[[], object]] = []
+        self._until_answered = contextlib.ExitStack()
         self.is_over = threading.Event()
         self.progress = Progress(self)
 
@@ -119,6 +124,15 @@ class Conversation:
         """
         self._afterwards.append(action)
 
+    def hold_until_answered(self) -> None:
+        """Send the messages of other threads after the response to the current request, and what is
+        done after it.
+
+        To be called by the thread that answers it.
+        """
+        self.progress.end()  # whose thread sends a message under a lock
+        self._until_answered.enter_context(self.held())
+
     def meanwhile(self, action: Callable[[], object]) -> None:
         """Do something quick just before the current request is answered.
 
@@ -156,17 +170,32 @@ class Conversation:
     def _serve(self) -> None:
         """Read requests and answer them: who reads one answers it, while another thread reads on.
 
-        To hand each request to a thread that waits for it would take longer than most answers.
+        To hand each request to a thread that waits for it would take longer than most answers. So
+        would be to wake the other thread for a request that is answered in a moment.
         """
+        me = threading.get_ident()
         try:
             while not self.is_over.is_set():
-                with self._reading:
-                    if not self._read():
-                        return
+                if self._reader != me:
+                    self._reading.acquire()
+                    self._reader = me
+                if not self._read():
+                    return
+                command = self._waiting[0].get("command")
+                if not isinstance(command, str) or command not in _AT_ONCE:
+                    self.read_meanwhile()
                 self._answer_waiting()
         except Exception as error:
             log.error("the session ends", exc_info=error)
             self.end()
+        finally:
+            self.read_meanwhile()
+
+    def read_meanwhile(self) -> None:
+        """Let the other thread read while the calling one answers, which may take long."""
+        if self._reader == threading.get_ident():
+            self._reader = None
+            self._reading.release()
 
     def _answer_waiting(self) -> None:
         while True:
@@ -259,29 +288,34 @@ class Conversation:
             "command": command if isinstance(command, str) else "",
         }
         self.progress.begin(number, command)
-        try:
-            response |= self._outcome(command, message)
-        finally:
-            self.progress.end()
-            with self._lock:
-                self._current = None
-        before, self._meanwhile = self._meanwhile, []
-        after, self._afterwards = self._afterwards, []
-        if response["success"] and before:
-            with self.held():
-                for action in before:
-                    action()
+        with self._until_answered:
+            try:
+                response |= self._outcome(command, message)
+            finally:
+                self.progress.end()
+                with self._lock:
+                    self._current = None
+            before, self._meanwhile = self._meanwhile, []
+            after, self._afterwards = self._afterwards, []
+            if response["success"] and before:
+                with self.held():
+                    for action in before:
+                        action()
+                    self._send(response)
+            else:
                 self._send(response)
-        else:
-            self._send(response)
-        for action in after:
-            if response["success"]:
-                try:
-                    action()
-                except Exception as error:  # the request has its response; this must not be lost
-                    if not isinstance(error, Error | LookupError):
-                        log.error("after %s", command, exc_info=error)
-                    self.output(f"{printable(str(error))}\n", "important")
+            for action in after:
+                if response["success"]:
+                    self._do(action, command)
+
+    def _do(self, action: Callable[[], object], command: Any) -> None:
+        """Do something after a request that has its response already."""
+        try:
+            action()
+        except Exception as error:  # which must not be lost
+            if not isinstance(error, Error | LookupError):
+                log.error("after %s", command, exc_info=error)
+            self.output(f"{printable(str(error))}\n", "important")
 
     def _outcome(self, command: Any, message: dict[str, Any]) -> dict[str, Any]:
         try:

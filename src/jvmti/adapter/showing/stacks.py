@@ -87,7 +87,8 @@ class StackRequests:
                 }
                 for one in page
             ]
-            return {"stackFrames": shown, "totalFrames": halted.depth}
+            depth = 0 if halted.stack is None else halted.stack.depth
+            return {"stackFrames": shown, "totalFrames": depth}
 
         return session.run_at_once(halted, read)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
@@ -58,6 +60,11 @@ class _Step:
         """Whether it passes over what compilers have put into the method."""
         self._method = method
 
+    @property
+    def skips(self) -> str | None:
+        """Patterns for the classes that the VM passes over by itself."""
+        return None if self.filters is None else self.filters.classes
+
     def called_back(self) -> list[Method]:
         """Methods where a step may end that other code calls: the lambdas of its own class."""
         its = self._method.declaring_class.methods
@@ -95,7 +102,7 @@ class RunRequests:
         """
         halted_threads = self._session.halted
         conversation = self._session.conversation
-        runs_all = halted_threads.whole.is_stopped and not given.flag("singleThread")
+        runs_all = self._runs_all(given)
 
         def resume() -> None:
             if runs_all:
@@ -106,7 +113,7 @@ class RunRequests:
                         halted_threads.resume(one)
             halted_threads.resume(halted)
 
-        if runs_all or halted.stop is None:
+        if runs_all or halted.stop is None or halted.stop.has_resumed:
             conversation.afterwards(resume)
         else:
             # To wake the thread takes as long as to write the response.
@@ -135,10 +142,28 @@ class RunRequests:
         session = self._session
         halted = session.halted.get(given.number("threadId"))
         by = "instruction" if given.text("granularity", "line") == "instruction" else "line"
-        session.run_at_once(halted, lambda: self.begin(halted, how, by))
+        me = threading.get_ident()
+        can_resume = halted.stop is not None and halted.stop.is_alone and not self._runs_all(given)
+
+        def begin() -> None:
+            is_here = can_resume and threading.get_ident() == me
+            self.begin(halted, how, by, resumes=is_here)
+
+        session.run_at_once(halted, begin)
         self.let_run(halted, given)
 
-    def begin(self, halted: HaltedThread, how: str, by: str, *more: StopRequest) -> None:
+    def _runs_all(self, given: Arguments) -> bool:
+        """Whether a request lets all threads run on, which are suspended with its own."""
+        return self._session.halted.whole.is_stopped and not given.flag("singleThread")
+
+    def begin(
+        self,
+        halted: HaltedThread,
+        how: str,
+        by: str,
+        *more: StopRequest,
+        resumes: bool = False,
+    ) -> None:
         """Let a thread make a step when it resumes; to be called by way of `HaltedThread.run`.
 
         Args:
@@ -146,6 +171,8 @@ class RunRequests:
             how: ``"over"``, ``"into"`` or ``"out"``.
             by: ``"line"`` or ``"instruction"``.
             more: requests that end with the step.
+            resumes: let the thread resume with the message that begins the step, where that is
+                possible; the calling thread answers the request.
         """
         session = self._session
         stop = halted.stop
@@ -158,7 +185,20 @@ class RunRequests:
         step.passes_inlined = is_over and self._inlined(method, stop or halted.frames(1)[0]) is None
         before = session.halted.ended_step(halted.id)
         session.halted.end_step(halted.id)
-        session.halted.stepping(halted.id, [self._steps(step, halted, how, before), *more])
+        if before is None or before.skips != step.skips:
+            if before is not None:
+                before.cancel()
+            session.halted.stepping(halted.id, [self._steps(step, halted, how), *more])
+            return
+        # To make a request in the agent and to remove it takes as long as to use it. The thread may
+        # have made the step before the message that begins it returns.
+        session.halted.stepping(halted.id, [before, *more])
+        hold = session.conversation.hold_until_answered if resumes else None
+        try:
+            before.begin_another(how, by, self._arrives(step), stop, halted.stack, hold)
+        except BaseException:
+            session.halted.end_step(halted.id)
+            raise
 
     def _step_filters(self) -> StepFilters:
         """The filters of the configuration, with what they know of methods."""
@@ -167,35 +207,25 @@ class RunRequests:
             self._filters = configuration, StepFilters(configuration.inner("stepFilters"))
         return self._filters[1]
 
-    def _steps(
-        self, step: _Step, at: HaltedThread | Stop, how: str, before: Steps | None = None
-    ) -> Steps:
-        """The VM's part of a step, or the next of them; by a step that has ended, if there is one.
-
-        To make a request in the agent and to remove it takes as long as to use it.
-        """
-        stop = at.stop if isinstance(at, HaltedThread) else at
-        skips = None if step.filters is None else step.filters.classes
-
-        def arrived(stop: Stop) -> None:
-            self._arrived(step, stop)
-
-        if before is not None:
-            if before.skips == skips:
-                before.begin_another(how, step.by, arrived, stop)
-                return before
-            before.cancel()
+    def _steps(self, step: _Step, at: HaltedThread | Stop, how: str) -> Steps:
+        """The VM's part of a step, or the next of them."""
+        stop, stack = (at.stop, at.stack) if isinstance(at, HaltedThread) else (at, None)
         return Steps(
             self._session.vm,
             at.thread,
             how,
             step.by,
-            arrived,
+            self._arrives(step),
             single=True,
             at=stop,
             needs=self._session,
-            skips=skips,
+            skips=step.skips,
+            stack=stack,
         )
+
+    def _arrives(self, step: _Step) -> Callable[[Stop], None]:
+        """The function for a stop where the VM's part of a step ends."""
+        return lambda stop: self._arrived(step, stop)
 
     def _arrived(self, step: _Step, stop: Stop) -> None:
         """The VM has made a step, which may not end here."""

@@ -26,7 +26,7 @@ from jvmti.tracing.records.sites import Site as RecordedSite
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
-    from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.frames import Frame, Stack
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -39,7 +39,7 @@ _MOST_METHODS = 32
 """A breakpoint in more methods prepares none of them for steps."""
 _MOST_TARGETS = 64
 """The number of classes below that of a call, which get probes for a step into it."""
-_DEEPEST = 32
+DEEPEST = 32
 """The number of frames in which a step may end."""
 
 
@@ -103,6 +103,8 @@ class Callers(NamedTuple):
     """Whether any call below the topmost has probes."""
     reflects: bool = False
     """Whether the line that the thread is at calls methods by reflection."""
+    code: int = -1
+    """How often classes had got other code before the stack was read; -1 if it was just now."""
 
 
 class StepProbes(EventProbes):
@@ -111,6 +113,9 @@ class StepProbes(EventProbes):
     def __init__(self, vm: VM) -> None:
         self._names: dict[Hashable, dict[str, set[str]]] = {}
         """The methods of each class, by what needs them."""
+        self._last: tuple[int, list[tuple[Method, int]], Callers] | None = None
+        """The callers of the last usual step: the code and the calls that they are of. Forgotten
+        with any change of the plan."""
         self._changing = threading.RLock()
         self._model = vm
         super().__init__(vm)
@@ -145,7 +150,10 @@ class StepProbes(EventProbes):
         for one in methods:
             if not self.covers(one):
                 lacking[one.declaring_class] = None
-            its.setdefault(one.class_name, set()).add(one.name)
+            names = its.setdefault(one.class_name, set())
+            if one.name not in names:
+                names.add(one.name)
+                self._last = None
         return list(lacking)
 
     def covers(self, method: Method) -> bool:
@@ -181,6 +189,7 @@ class StepProbes(EventProbes):
         thread: Thread,
         how: How,
         skips: Callable[[str], object] | None = None,
+        stack: Stack | None = None,
     ) -> Callers:
         """Put probes where a thread may arrive in its next step.
 
@@ -189,18 +198,21 @@ class StepProbes(EventProbes):
             thread: the thread.
             how: how it is stepped.
             skips: says of the name of a class that its methods need none.
+            stack: the stack of the thread, where it is known.
 
         Returns:
             Where it can arrive when the topmost method has returned.
         """
         with self._changing:
             if how is How.OVER:
+                if stack is not None and stack.code >= 0 and (found := self._usual(owner, stack)):
+                    return found
                 places = self._places_of(thread)
                 # The usual step, which needs no more probes.
                 if places and self.covers(places[0].method):
                     self._add(owner, [places[0].method])
                     return self._callers(places)
-            frames = thread.get_frames(_DEEPEST)
+            frames = thread.get_frames(DEEPEST)
             has_lines = [one for one in frames if one.line is not None]
             # A class that is woven anew makes calls of its methods that run now slow.
             wanted = [one.method for one in has_lines[:1]]
@@ -216,9 +228,26 @@ class StepProbes(EventProbes):
                 self._send()
                 self._place(self.modifiable(classes))
                 # Methods of frames that were seen before are the new versions by now.
-                frames = thread.get_frames(_DEEPEST)
+                frames = thread.get_frames(DEEPEST)
             places = [_Place(one.method, one.location, one.depth) for one in frames]
             return self._callers(places)._replace(reflects=reflects)
+
+    def _usual(self, owner: Hashable, stack: Stack) -> Callers | None:
+        """Where a thread can arrive whose topmost method has probes; ``None`` if it has none.
+
+        Asks the agent nothing where the calls below the topmost are those of the step before.
+        """
+        frames = stack.frames[:DEEPEST]
+        is_enough = len(frames) == min(stack.depth, DEEPEST) > 0
+        if not is_enough or not self.covers(frames[0].method):
+            return None
+        self._add(owner, [frames[0].method])
+        below = [(one.method, one.location) for one in frames[1:]]
+        if self._last is None or self._last[:2] != (stack.code, below):
+            places = [_Place(one.method, one.location, one.depth) for one in frames]
+            callers = self._callers(places)._replace(code=stack.code)
+            self._last = stack.code, below, callers
+        return self._last[2]
 
     def add(self, owner: Hashable, methods: Iterable[Method]) -> None:
         """Put probes into more methods that a stepped thread is about to call.
@@ -236,7 +265,7 @@ class StepProbes(EventProbes):
     def _places_of(self, thread: Thread) -> list[_Place]:
         """The stack of a thread without lines, which is quicker."""
         vm = self._model
-        stack = vm.lookup_env.get_stack_trace(thread, 0, _DEEPEST + OWN_FRAMES)
+        stack = vm.lookup_env.get_stack_trace(thread, 0, DEEPEST + OWN_FRAMES)
         methods: list[Any] = [one.method for one in stack]
         vm.methods.look_up(methods)
         above = vm.breakpoints.above_in(methods, thread)
@@ -283,7 +312,7 @@ class StepProbes(EventProbes):
             woven: names of classes that are about to be woven for another reason.
         """
         with self._changing:
-            its = self._names.pop(owner, None)
+            its, self._last = self._names.pop(owner, None), None
             if its is None or self._model.closed:
                 return
             self._send()
@@ -292,4 +321,4 @@ class StepProbes(EventProbes):
             self._place(self.modifiable(classes))
 
 
-__all__ = ["StepProbes"]
+__all__ = ["DEEPEST", "StepProbes"]

@@ -416,6 +416,8 @@ class Stack(NamedTuple):
     """The frames, without those of what has stopped the thread."""
     depth: int
     """How many there are, those included that were left out."""
+    code: int
+    """How often classes had got other code before: a step may go by the stack until it is more."""
 
 
 def read_stack(thread: Thread, most: int, *, before: bool = False) -> Stack:
@@ -436,7 +438,7 @@ def read_stack(thread: Thread, most: int, *, before: bool = False) -> Stack:
         try:
             found = agent.locate_stack(thread, asked, before)
         except ThreadNotAlive:
-            return Stack([], 0)
+            return Stack([], 0, -1)
         methods: list[Any] = found.methods
         vm.methods.look_up(methods)
         hidden = min(vm.breakpoints.above_in(methods[:_TOP], thread), len(methods))
@@ -451,7 +453,7 @@ def read_stack(thread: Thread, most: int, *, before: bool = False) -> Stack:
     ]
     for frame, place in zip(frames, found.before[hidden:], strict=False):
         frame.before_probes = place
-    return Stack(frames[:most], found.depth - hidden)
+    return Stack(frames[:most], found.depth - hidden, found.code)
 
 
 class Places:
