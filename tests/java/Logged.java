@@ -62,7 +62,7 @@ public class Logged {
     for (String line = input.readLine(); line != null; line = input.readLine()) {
       int number = Integer.parseInt(line);
       for (int i = 0; i < number; i++) {
-        order.sell(i, "tea " + i);
+        order.sell(i, "tea " + i); // sale
         Order.twice(i);
         judge(SUBJECTS[i % SUBJECTS.length]);
       }

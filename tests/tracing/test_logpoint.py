@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -82,6 +82,21 @@ def test_a_hit_says_where_when_and_what(vm: jvmti.VM, logged: JavaProgram) -> No
         assert one.thread_id > 0
         assert before < one.time < after
     assert (log.places, log.dropped) == (1, 0)
+
+
+def test_a_hit_has_its_stack(vm: jvmti.VM, logged: JavaProgram) -> None:
+    place = f"{ORDER}:{line_of('before loop')}"
+    stack = (f"{ORDER}.sell:{line_of('before loop')}", f"Logged.main:{line_of('sale')}")
+    for frames in (0, 1, 2, 8):
+        with vm.logpoint(place, "{pieces} {what} by {caller}", stack=frames) as log:
+            logged.ask("2")
+            hits = hits_of(log, 2)
+        assert [one.text for one in hits] == [f"{n} tea {n} by {stack[1]}" for n in range(2)]
+        assert [one.stack for one in hits] == [stack[:frames]] * 2
+    wrong: dict[str, Any]
+    for wrong in ({"stack": 257}, {"stack": -1}, {"stack": 2, "by": "caller"}):
+        with pytest.raises(BadProbe, match="stack="):
+            vm.logpoint(place, "{pieces}", **wrong)
 
 
 def test_places_are_lines_methods_and_bytecode_indexes(vm: jvmti.VM, logged: JavaProgram) -> None:
@@ -185,7 +200,7 @@ def test_iterating_ends_with_the_logpoint(vm: jvmti.VM, logged: JavaProgram) -> 
 
 def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
     pytest.importorskip("pyarrow")
-    with vm.logpoint(f"{ORDER}.sell", "{pieces}") as log:
+    with vm.logpoint(f"{ORDER}.sell", "{pieces}", stack=1) as log:
         logged.ask("1")
         until = time.monotonic() + 10
         hits = log.read(10)
@@ -193,6 +208,7 @@ def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
     table = hits.to_arrow()
     assert table.column("text").to_pylist() == ["0"]
     assert table.column("class").to_pylist() == [ORDER]
+    assert table.column("stack").to_pylist() == [[f"{ORDER}.sell:{line_of('begin')}"]]
 
 
 @pytest.mark.parametrize(
@@ -275,6 +291,8 @@ def test_a_class_that_is_loaded_later_gets_its_logpoint(java_program: JavaProgra
 
 def test_the_command_prints_hits(logged: JavaProgram) -> None:
     arguments = [f"{ORDER}:{line_of('end')}", "pieces={pieces}", "--count", "2", "--when", "arg0>0"]
+    arguments += ["--stack", "8"]
+    stack = [f"{ORDER}.sell:{line_of('end')}", f"Logged.main:{line_of('sale')}"]
     for as_json in (False, True):
         command = begun("logpoint", *["--json"] * as_json, logged.pid, *arguments)
         assert command.stderr is not None
@@ -286,8 +304,10 @@ def test_the_command_prints_hits(logged: JavaProgram) -> None:
         lines = out.splitlines()
         if as_json:
             assert [json.loads(one)["values"]["pieces"] for one in lines] == [1001, 1002]
+            assert [json.loads(one)["stack"] for one in lines] == [stack] * 2
         else:
-            assert [one.partition("] ")[2] for one in lines] == ["pieces=1001", "pieces=1002"]
+            assert [one.partition("] ")[2] for one in lines[::3]] == ["pieces=1001", "pieces=1002"]
+            assert lines[1:3] == lines[4:] == [f"    at {frame}" for frame in stack]
 
 
 @pytest.mark.parametrize(

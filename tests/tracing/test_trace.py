@@ -468,7 +468,7 @@ def test_calls_have_their_callers(vm: jvmti.VM, traced: JavaProgram) -> None:
 
 @pytest.mark.parametrize("stack", [-1, 257])
 def test_a_number_of_callers_that_makes_no_sense_is_refused(vm: jvmti.VM, stack: int) -> None:
-    with pytest.raises(BadProbe, match="a number of callers, at most 256"):
+    with pytest.raises(BadProbe, match="a number of frames, at most 256"):
         vm.trace(f"{ORDER}.deep", stack=stack)
 
 

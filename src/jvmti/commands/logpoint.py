@@ -8,7 +8,13 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.options.probes import add_counting, add_probing, add_recording, counting_output
+from jvmti.commands.options.probes import (
+    add_counting,
+    add_probing,
+    add_recording,
+    add_stack,
+    counting_output,
+)
 from jvmti.commands.options.targets import add_target, no_target_but_the_program, opened
 from jvmti.commands.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
@@ -28,6 +34,7 @@ class Command:
       jvmti logpoint MyServer com.acme.Order.add 'add({arg0}) by {thread}' --when 'arg0 > 100'
       jvmti logpoint MyServer 'com.acme.*.close' 'closed {this.name}' --duration 60 -o hits.parquet
       jvmti logpoint MyServer 'write com.acme.Order.total' '{target.id}: {value} by {thread}'
+      jvmti logpoint MyServer com.acme.Cache.clear 'cleared by {thread}' --stack 8
       jvmti logpoint MyServer 'new byte[] in com.acme.*.*' --by place --watch
 
     It works on any running JVM, and the program never waits. A place is CLASS:LINE,
@@ -55,6 +62,7 @@ class Command:
         )
         add_recording(parser, "hits")
         add_probing(parser, "hits", "only hits when the call has taken this long by then: 50ms")
+        add_stack(parser, "frames of the stack of each hit, that of the place first")
         add_counting(parser, "value or arg0")
 
     def run(self, given: argparse.Namespace) -> int | None:
@@ -64,6 +72,8 @@ class Command:
             given.parser.error(
                 "a place and a text are expected: com.acme.Order:42 'n={n}'; quote both"
             )
+        if given.stack and given.by is not None:
+            given.parser.error("--stack is for hits; --by caller counts by the caller")
         place, text = (*given.place_and_text, None)[:2]
         path = counting_output(given)
         end_at_sigterm()
@@ -77,6 +87,7 @@ class Command:
                     every=given.every,
                     over=given.over,
                     by=given.by,
+                    stack=given.stack,
                     max_pause=given.max_pause,
                     limit=given.limit,
                     text_size=given.text,
@@ -119,4 +130,5 @@ class _Watch(RecordWatch):
             **self._place_json(record),
             "values": {name: json_value(value) for name, value in record.values.items()},
             "text": record.text,
+            "stack": list(record.stack),
         }

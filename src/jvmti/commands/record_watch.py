@@ -52,10 +52,6 @@ class RecordWatch(ABC):
     def _json(self, record: Any) -> dict[str, Any]:
         """A record in the types of JSON."""
 
-    def _below(self, record: Any) -> list[str]:
-        """Further lines about a record."""
-        return []
-
     def run(self) -> None:
         """Show what is recorded or counted until the end, and what belongs there."""
         try:
@@ -186,8 +182,8 @@ class RecordWatch(ABC):
             moment = self._offset + one.time / 1e9
             text = time.strftime("%H:%M:%S", time.localtime(moment)) + f"{moment % 1:.6f}"[1:]
             print(f"{text} [{printable(one.thread)}] {one}")
-            for line in self._below(one):
-                print(f"    {line}")
+            for frame in one.stack:
+                print(f"    at {printable(frame)}")
         sys.stdout.flush()
 
     def _place_json(self, record: Any) -> dict[str, Any]:

@@ -8,10 +8,15 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.options.probes import add_counting, add_probing, add_recording, counting_output
+from jvmti.commands.options.probes import (
+    add_counting,
+    add_probing,
+    add_recording,
+    add_stack,
+    counting_output,
+)
 from jvmti.commands.options.targets import (
     add_target,
-    count,
     no_target_but_the_program,
     opened,
 )
@@ -74,13 +79,7 @@ class Command:
             ", 'exception != None', 'caller in \"com.acme.*\"'",
         )
         parser.add_argument("--no-arguments", action="store_true", help="leave out the arguments")
-        parser.add_argument(
-            "--stack",
-            type=count,
-            default=0,
-            metavar="N",
-            help="show N callers of each call",
-        )
+        add_stack(parser, "callers of each call")
         shape = parser.add_mutually_exclusive_group()
         shape.add_argument(
             "--summary",
@@ -206,9 +205,6 @@ class _Watch(RecordWatch):
             self._tree_calls += records
         if self._file.is_open or not self._given.tree:
             super()._pass_on(records)
-
-    def _below(self, record: Call) -> list[str]:
-        return [f"at {printable(caller)}" for caller in record.stack]
 
     def _json(self, record: Call) -> dict[str, Any]:
         return {

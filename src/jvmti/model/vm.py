@@ -561,6 +561,7 @@ class VM:
         over: float = 0.0,
         limit: int | None = 1000,
         by: str | None = None,
+        stack: int = 0,
         text_size: int = 48,
         max_pause: float | None = None,
         unloaded: bool = False,
@@ -593,6 +594,8 @@ class VM:
                 is space for.
             by: count instead, by ``method``, ``place``, ``class``, ``thread``, ``caller`` or a
                 value at the place; see `Logpoint.summary`.
+            stack: how many frames of the stack each hit has in ``hit.stack``, that of the place
+                first; the thread records them itself, without a stop.
             text_size: bytes of the text of a string, or of an exception's message, that are kept.
             max_pause: as for `trace`.
             unloaded: the class may not be loaded yet; it gets its probe when it is.
@@ -614,6 +617,7 @@ class VM:
             over=over,
             limit=limit,
             by=by,
+            stack=stack,
             text_size=text_size,
             max_pause=max_pause,
             unloaded=unloaded,

@@ -15,11 +15,9 @@ from jvmti.profiling.lock_owners import LockOwners
 from jvmti.profiling.named_stacks import NamedStacks
 from jvmti.profiling.profiled_vm import ProfiledVM
 from jvmti.profiling.sources import Tables
+from jvmti.tracing.call_probes import MOST_FRAMES
 from jvmti.tracing.records.calls import Call
 from jvmti.tracing.records.sites import RecordedObject
-
-MOST_FRAMES = 256
-"""The most frames of a stack in a record."""
 
 _PARKS = [
     f"java.util.concurrent.locks.LockSupport.{method}"

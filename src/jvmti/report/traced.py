@@ -15,7 +15,7 @@ __all__ = ["call_table", "hit_table", "probe_view", "use_table"]
 
 _ROWS = 50
 _STACK = 3
-"""Callers of a call."""
+"""Callers of a call or a place."""
 
 
 def _moment(record: Call | Hit) -> str:
@@ -39,10 +39,12 @@ def call_table(calls: Sequence[Call]) -> Content:
 
 def hit_table(hits: Sequence[Hit]) -> Content:
     """The first hits."""
-    rows = [
-        (_moment(one), one.thread, f"{one.class_name}.{one.method}:{one.line}", one.text)
-        for one in hits[:_ROWS]
-    ]
+    rows: list[tuple[object, ...]] = []
+    for one in hits[:_ROWS]:
+        place = f"{one.class_name}.{one.method}:{one.line}"
+        rows.append((_moment(one), one.thread, place, one.text))
+        if callers := ", ".join(one.stack[1 : 1 + _STACK]):
+            rows.append(("", "", element("small", f"from {callers}"), ""))
     return table(["time", "thread", "place", "text"], rows, and_more(len(hits), _ROWS, "hits"))
 
 

@@ -10,6 +10,9 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.tracing.conditions import Condition, since
 from jvmti.tracing.summaries import Grouping
 
+MOST_FRAMES = PLAN.LONGEST_TEXT // 4
+"""The most frames of a stack in a record."""
+
 HELPER = "java.lang.JvmtiProbes"
 """The name in plans of the class that probes call; the agent replaces it by its own."""
 
@@ -29,7 +32,13 @@ class RecordShape(NamedTuple):
 
     @staticmethod
     def of(text: int, objects: int = 2, frames: int = 0, numbers: int = _NUMBERS) -> RecordShape:
-        """With space for some numbers, and for objects with texts of a length in bytes."""
+        """With space for some numbers, for objects with texts of a length in bytes, and a stack.
+
+        Raises:
+            BadProbe: so many frames find no space, or the length is negative.
+        """
+        if not 0 <= frames <= MOST_FRAMES:
+            raise BadProbe(f"stack= is a number of frames, at most {MOST_FRAMES}")
         if text < 0:
             raise BadProbe("the length of a text cannot be negative")
         objects += frames > 0
@@ -153,6 +162,7 @@ def recorded(operands: tuple[Operand, ...], shape: RecordShape) -> dict[str, Any
 
 __all__ = [
     "HELPER",
+    "MOST_FRAMES",
     "NO_BEGIN",
     "RecordShape",
     "call_probes",

@@ -56,6 +56,9 @@ class Hit(NamedTuple):
     `RecordedObject` for all else."""
     text: str
     """The text with the values in it."""
+    stack: tuple[str, ...] = ()
+    """The stack, as deep as was asked for: the place and its callers, the innermost first, such as
+    ``com.acme.Order.add:42``."""
 
     @property
     def moment(self) -> datetime.datetime:
@@ -71,7 +74,7 @@ class Hits(display.Rows[Hit], display.Tabular):
     """Hits of a logpoint in their order: a list, and a table.
 
     `to_arrow` has the columns ``time`` (nanoseconds), ``thread``, ``thread_id``, ``class``,
-    ``method``, ``descriptor``, ``line`` and ``text``.
+    ``method``, ``descriptor``, ``line``, ``text`` and ``stack``.
     """
 
     def to_arrow(self) -> Any:
@@ -92,6 +95,9 @@ class Hits(display.Rows[Hit], display.Tabular):
                 "descriptor": pyarrow.array([one.descriptor for one in self], pyarrow.string()),
                 "line": pyarrow.array([one.line for one in self], pyarrow.int32()),
                 "text": pyarrow.array([one.text for one in self], pyarrow.string()),
+                "stack": pyarrow.array(
+                    [list(one.stack) for one in self], pyarrow.list_(pyarrow.string())
+                ),
             }
         )
 
@@ -224,6 +230,7 @@ class Logpoint(Recorder[Hit, Hits]):
         over: float,
         limit: int | None,
         by: str | None,
+        stack: int,
         text_size: int,
         max_pause: float | None,
         unloaded: bool,
@@ -238,15 +245,19 @@ class Logpoint(Recorder[Hit, Hits]):
         self.text = self._place_of.text if text is None else text
         self._template = Template.of(self.text, words)
         names = self._template.names
+        if stack and by is not None:
+            raise BadProbe("stack= is for hits that are recorded; by='caller' counts by the caller")
+        self._frames = stack
         # Small records stay in the caches.
-        shape = RecordShape.of(text_size, objects=len(names), numbers=0)
+        shape = RecordShape.of(text_size, objects=len(names), frames=stack, numbers=0)
         grouping = None if by is None else Grouping.of(by, words)
         if grouping is not None and grouping.operand is not None:
             grouping = grouping._replace(operand=_at_place(grouping.operand))
         steps = _condition(when, over, words)
         if grouping is None:
             begin = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), _BEGAN)
-            what = recorded((*begin, *self._template.operands), shape)
+            callers = [Operand(Kind.STACK, "X")] * (stack > 0)
+            what = recorded((*begin, *callers, *self._template.operands), shape)
         else:
             what = {"name": "tally", "operands": grouping.operands(_UNTIMED, failed=False)}
         used = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
@@ -274,7 +285,7 @@ class Logpoint(Recorder[Hit, Hits]):
             self._refuse_place()
         if self._by is not None:
             return
-        for number, name in enumerate(self._template.names):
+        for number, name in enumerate(self._template.names, self._frames > 0):
             if all(site.slots[number] is None for site in there):
                 if any(site.shape[number] == "-" for site in there):
                     raise BadProbe(f"{self.text!r} has too many values for a record: {name!r}")
@@ -332,14 +343,23 @@ class Logpoint(Recorder[Hit, Hits]):
         return Hits(found)
 
     def _record(self, site: Site, row: memoryview, ended: int, started: int, thread: int) -> Hit:
+        recorded_values, slots = self._values(site, row), site.slots
+        stack: tuple[str, ...] = ()
+        if self._frames:
+            callers, *recorded_values = recorded_values
+            slots = slots[1:]
+            here = f"{site.name}:{site.line}" if site.line else site.name
+            stack = (here, *(callers if isinstance(callers, tuple) else ()))[: self._frames]
         values = [
             RecordedObject("", RecordedKind.ABSENT)
             if slot is None
             else value / 1e9
             if operand.kind is Kind.TOOK
+            else "".join(value)
+            if isinstance(value, tuple)  # the caller, a stack of one frame
             else value
             for operand, slot, value in zip(
-                self._template.operands, site.slots, self._values(site, row), strict=True
+                self._template.operands, slots, recorded_values, strict=True
             )
         ]
         return Hit(
@@ -352,6 +372,7 @@ class Logpoint(Recorder[Hit, Hits]):
             site.line,
             dict(zip(self._template.names, values, strict=True)),
             self._template.filled(values),
+            stack,
         )
 
     @escaped

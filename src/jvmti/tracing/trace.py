@@ -7,7 +7,7 @@ from typing import Any
 
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, IllegalArgument
-from jvmti.layouts.probes import PLAN, Outcome
+from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
@@ -22,7 +22,6 @@ from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping
 from jvmti.tracing.traced_vm import TracedVM
 
-_MOST_FRAMES = PLAN.LONGEST_TEXT // 4
 _MOST_OBJECTS = 1 << 16
 
 
@@ -57,8 +56,6 @@ class Trace(Recorder[Call, Calls]):
     ) -> None:
         if not patterns:
             raise BadProbe("a trace needs a pattern, such as com.acme.Order.*")
-        if not 0 <= stack <= _MOST_FRAMES:
-            raise BadProbe(f"stack= is a number of callers, at most {_MOST_FRAMES}")
         if objects and (summary or by is not None):
             raise BadProbe("objects= is for calls that are recorded, not for a summary")
         if not 0 <= objects <= _MOST_OBJECTS:

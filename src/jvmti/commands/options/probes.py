@@ -8,7 +8,7 @@ from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import add_json, add_steps, count, seconds
 from jvmti.report.record_files import RECORD_SUFFIXES
 
-__all__ = ["add_counting", "add_probing", "add_recording", "counting_output"]
+__all__ = ["add_counting", "add_probing", "add_recording", "add_stack", "counting_output"]
 
 _LIMIT = 1000
 _TOP = 20
@@ -69,6 +69,16 @@ def add_counting(parser: argparse.ArgumentParser, example: str) -> None:
     parser.add_argument(
         "--top", type=count, default=_TOP, metavar="N", help=f"rows (default: {_TOP})"
     )
+
+
+def add_stack(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add ``--stack``.
+
+    Args:
+        parser: of the verb.
+        what: the frames that are shown.
+    """
+    parser.add_argument("--stack", type=count, default=0, metavar="N", help=f"show N {what}")
 
 
 def counting_output(given: argparse.Namespace) -> str | None:
