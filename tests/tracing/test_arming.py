@@ -157,6 +157,45 @@ def test_steps_that_turn_out_too_long_leave_no_probe(
             assert cls.is_hidden or b"JvmtiProbes" not in bytes(cls.class_file), cls.name
 
 
+MANY = "java.*.*"
+"""More than 2,000 methods."""
+
+
+def test_many_methods_are_announced(
+    vm: jvmti.VM, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def announced() -> list[str]:
+        said = [one.message for one in caplog.records if one.name == "jvmti"]
+        caplog.clear()
+        return said
+
+    with caplog.at_level(logging.WARNING, "jvmti"):
+        for options in ({}, {"max_pause": 1.0}):
+            # Of each time: probes have the VM prepare further classes.
+            cost = vm.trace_cost(MANY)
+            assert cost.methods > arming.MANY_METHODS
+            with vm.trace(MANY, **options):
+                [said] = announced()
+            found = re.match(
+                r"putting probes into ([\d,]+) methods of ([\d,]+) classes will (stop .* and )?"
+                r"make each of their calls some 50 ns slower, .*; a narrower pattern takes fewer, ",
+                said,
+            )
+            assert found, said
+            assert int(found[1].replace(",", "")) == pytest.approx(cost.methods, rel=0.02)
+            assert (found[3] is None) == bool(options)
+        monkeypatch.setattr(arming, "MANY_METHODS", 2 * cost.methods)
+        with vm.trace(MANY), vm.logpoint("java.*:100000", "x", unloaded=True):
+            assert announced() == []
+
+
+def test_the_command_announces_many_methods_once(traced: JavaProgram) -> None:
+    shown = run("trace", traced.pid, MANY, "--duration", "0.1", "--limit", "1")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr.count("putting probes into") == 1
+    assert shown.stderr.index("putting probes into") < shown.stderr.index("tracing ")
+
+
 def test_a_long_pause_is_announced(
     vm: jvmti.VM,
     traced: JavaProgram,
@@ -168,6 +207,7 @@ def test_a_long_pause_is_announced(
         caplog.clear()
         return said
 
+    monkeypatch.setattr(arming, "MANY_METHODS", 100_000)
     with caplog.at_level(logging.WARNING, "jvmti"):
         with vm.trace("java.util.*.*"):
             assert announced() == []  # this is no second

@@ -26,14 +26,13 @@ from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
+from jvmti.tracing.arming import MANY_METHODS
 from jvmti.tracing.records.calls import Call, Calls, tree_of
 
 if TYPE_CHECKING:
     from jvmti.tracing.arming import Cost
     from jvmti.tracing.trace import Trace
 
-_MANY = 2000
-"""The number of methods from which on to warn."""
 _MOST_TREE_CALLS = 1_000_000
 _RUNNING = 10
 """Running calls that are named."""
@@ -144,22 +143,16 @@ def _report_cost(given: argparse.Namespace, cost: Cost) -> None:
     print(cost)
     for name in sorted(cost.running, key=lambda name: -cost.running[name])[:_RUNNING]:
         print(f"  running: {printable(name)} in {quantity(cost.running[name], 'thread')}")
-    if cost.methods > _MANY:
-        print(f"that is more than {_MANY:,} methods: a narrower pattern, or --summary, costs less")
+    if cost.methods > MANY_METHODS:
+        many = quantity(MANY_METHODS, "method")
+        print(f"that is more than {many}: a narrower pattern, or --summary, costs less")
 
 
 def _report_beginning(trace: Trace, passed: float) -> None:
     """Report what is traced, and what could not be."""
-    methods = trace.methods
-    number = quantity(methods, "method")
+    number = quantity(trace.methods, "method")
     classes = quantity(trace.classes, "class")
     print(f"tracing {number} of {classes}, ready in {duration(passed)}", file=sys.stderr)
-    if methods > _MANY:
-        print(
-            f"jvmti: {methods:,} methods are many: each call costs the program about "
-            "50 ns, or 100 with objects; a narrower pattern, or --summary, costs less",
-            file=sys.stderr,
-        )
     if trace.running:
         most = sorted(trace.running, key=lambda name: -trace.running[name])
         more = f" and {len(most) - 3} others" if len(most) > 3 else ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from jvmti.deferred import numpy
 from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
 from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.call_probes import place_of
@@ -22,7 +23,9 @@ _PER_CLASS = 1.5e-4
 """Seconds that the program stops: at all, for each class that is loaded, and for each that gets
 probes. Measured on JDK 17 and 25; a busy machine takes longer."""
 _MANY = 50
-"""Fewer classes never stop the program for long."""
+"""Fewer classes never stop the program for long, and do not have many methods."""
+MANY_METHODS = 2000
+"""The number of methods from which on they are announced."""
 LONG = 1.0
 """Seconds from which on a pause is announced."""
 _PATIENCE = 3
@@ -30,6 +33,9 @@ _PATIENCE = 3
 _INTERVAL = 0.0002
 _NO_CODE = 0x0100 | 0x0400
 """Modifiers of native and abstract methods."""
+
+MethodPatterns = tuple[str | None, str | None, str | None]
+"""Shell patterns for a class, its methods and their descriptors; ``None`` for all."""
 
 
 def estimated_pause(classes: int, loaded: int) -> float:
@@ -42,18 +48,68 @@ def estimated_pause(classes: int, loaded: int) -> float:
     return _ANY + _PER_LOADED * loaded + _PER_CLASS * classes if classes else 0.0
 
 
-def announce_pause(vm: TracedVM, classes: int) -> None:
-    """Log a warning if the program will stop for long while classes get probes at once."""
-    if classes < _MANY:
+def announce(
+    vm: TracedVM,
+    classes: Sequence[Any],
+    places: Iterable[MethodPatterns] = (),
+    *,
+    stepwise: bool = False,
+    records: bool = False,
+) -> None:
+    """Log a warning if probes will stop the program for long, or slow many methods down.
+
+    Args:
+        vm: the VM.
+        classes: the classes that get probes.
+        places: patterns for the methods that do.
+        stepwise: whether they get them in steps, each of which is short.
+        records: whether the probes record, where they could count.
+    """
+    if len(classes) < _MANY:
         return
-    expected = estimated_pause(classes, len(vm.classes()))
-    if expected > LONG:
-        log.warning(
-            "putting probes into %s will stop the program for about %.2g s; max_pause or "
-            "--max-pause does it in steps, a narrower pattern takes fewer",
-            quantity(classes, "class"),
-            expected,
+    pause = 0.0 if stepwise else estimated_pause(len(classes), len(vm.classes()))
+    methods = count_methods(vm, classes, places)
+    many = methods > MANY_METHODS
+    if not many and pause <= LONG:
+        return
+    what = quantity(len(classes), "class")
+    costs, remedies = [], ["a narrower pattern takes fewer"]
+    if pause:
+        costs.append(f"stop the program for about {pause:.2g} s")
+    if many:
+        what = f"{quantity(methods, 'method')} of {what}"
+        costs.append("make each of their calls some 50 ns slower, or 100 with objects")
+        remedies += ["counting (--by method, by=) costs less"] * records
+    if pause > LONG:
+        remedies.append("max_pause or --max-pause does it in steps")
+    log.warning(
+        "putting probes into %s will %s; %s", what, " and ".join(costs), ", ".join(remedies)
+    )
+
+
+def count_methods(vm: TracedVM, classes: Sequence[Any], places: Iterable[MethodPatterns]) -> int:
+    """How many methods of some classes have code and match a pattern."""
+    patterns = list(dict.fromkeys(places))
+    if not patterns:
+        return 0
+    env = vm.lookup_env.map
+    listed = env.get_class_methods(classes).value
+    names = env.get_method_name(listed.items)
+    modifiers = env.get_method_modifiers(listed.items).value
+    owners = numpy.repeat(numpy.arange(len(classes)), listed.counts).tolist()
+    inside = [({*vm.classes(owner or "*")}, one, other) for owner, one, other in patterns]
+    return sum(
+        not modifier & _NO_CODE
+        and any(
+            classes[owner] in its
+            and fnmatchcase(name, method or "*")
+            and fnmatchcase(descriptor, descriptors or "*")
+            for its, method, descriptors in inside
         )
+        for owner, name, descriptor, modifier in zip(
+            owners, names.name, names.signature, modifiers.tolist(), strict=True
+        )
+    )
 
 
 class Cost(NamedTuple):
@@ -233,11 +289,13 @@ def in_steps(
 
 __all__ = [
     "LONG",
+    "MANY_METHODS",
     "Cost",
     "Witness",
-    "announce_pause",
+    "announce",
     "check_step",
     "cost_of",
+    "count_methods",
     "estimated_pause",
     "in_steps",
     "running_calls",

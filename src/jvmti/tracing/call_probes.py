@@ -35,7 +35,7 @@ class RecordShape(NamedTuple):
         """With space for some numbers, for objects with texts of a length in bytes, and a stack.
 
         Raises:
-            BadProbe: so many frames find no space, or the length is negative.
+            BadProbe: a record has no space for the frames, or the length is negative.
         """
         if not 0 <= frames <= MOST_FRAMES:
             raise BadProbe(f"stack= is a number of frames, at most {MOST_FRAMES}")

@@ -15,8 +15,10 @@ from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.layouts.probe_memory import TALLIES
+from jvmti.layouts.probes import Outcome
+from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
-from jvmti.tracing.arming import announce_pause, in_steps, running_calls
+from jvmti.tracing.arming import announce, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
@@ -39,6 +41,9 @@ _ARRAY = re.compile(rb"\[")
 MOST = (1 << 62) - 1
 _LONGEST = 9e9
 """The number of classes that get probes in the first pause."""
+
+_IN_ALL_METHODS = {Where.ENTRY, Where.RETURN, Where.UNWIND}
+"""The kinds of places that every method has."""
 
 Self = TypeVar("Self", bound="ProbeSet")
 
@@ -131,8 +136,18 @@ class ProbeSet:
         classes = self._loaded()
         self._check_fields(classes)
         self._find_running({one.name for one in classes})
+        announce(
+            self._vm,
+            classes,
+            [
+                (probe.classes, probe.methods, probe.descriptors)
+                for probe in self._plan
+                if probe.site in _IN_ALL_METHODS and not (probe.annotated or probe.extends)
+            ],
+            stepwise=max_pause is not None,
+            records=any(probe.outcome is Outcome.RECORD for probe in self._plan),
+        )
         if max_pause is None:
-            announce_pause(self._vm, len(classes))
             self._place(classes)
         else:
             self.pauses = in_steps(self._vm, classes, max_pause, self._place)

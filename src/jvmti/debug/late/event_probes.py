@@ -16,7 +16,7 @@ from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.layouts.probes import Site as Where
-from jvmti.tracing.arming import announce_pause, check_step, in_steps
+from jvmti.tracing.arming import announce, check_step, in_steps
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.records.sites import Site
@@ -140,7 +140,7 @@ class EventProbes(ProbeSet):
             return
         places = self.modifiable(classes)
         if max_pause is None:
-            announce_pause(self._vm, len(places))
+            announce(self._vm, places)
             self._place(places)
             return
 
