@@ -105,9 +105,9 @@ def test_shares_in_a_virtual_thread_are_those_that_it_measures(
     work = profile.with_frame("Profiled.turns")
     # It measures the time that passed, of which a busy machine takes some.
     assert error(work, known) < 3 * noise(known, len(work)) + 6
-    # Its samples are its carrier's.
-    assert profile.limits[0].virtual_threads is False
-    assert all(name.startswith("ForkJoinPool") for name in work.by("thread"))
+    # They are its own, and not its carrier's.
+    assert profile.limits[0].virtual_threads is True
+    assert list(work.by("thread")) == ["(unnamed virtual thread)"]
 
 
 def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaProgram) -> None:

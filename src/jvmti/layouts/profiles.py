@@ -91,6 +91,8 @@ CHUNK = Record(
     lost="uint64_t",
     unfollowed="uint64_t",
     unresolved="uint64_t",
+    carried="uint64_t",
+    apart="uint64_t",
     looks="uint64_t",
     span="uint64_t",
     changes="uint64_t",
@@ -99,9 +101,11 @@ CHUNK = Record(
 """The rows of each table, and the bytes of all texts; ``rest`` is 1 if more is waiting. Behind it,
 since the profile began: samples whose stack could not be walked; those where the walk met a fault,
 which are among them; those with a deeper stack; dropped ones; threads that could not be followed;
-methods whose class was gone before their name was known; looks at threads, and the nanoseconds that
-lay between them; changes of the signal, because another handler was set; and when samples ended,
-because others handled all signals, in nanoseconds since the epoch, or 0."""
+methods whose class was gone before their name was known; samples of virtual threads that count as
+their carriers', because more were seen than have space; whether those of others do not; looks at
+threads, and the nanoseconds that lay between them; changes of the signal, because another handler
+was set; and when samples ended, because others handled all signals, in nanoseconds since the epoch,
+or 0."""
 
 RECORD = Record(
     "ProfileRecord",

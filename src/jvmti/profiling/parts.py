@@ -19,7 +19,7 @@ _FRAME = numpy.dtype(FRAME.columns)
 _NUMBER = numpy.dtype("<u4")
 _COUNTS = (
     *("failed", "faults", "truncated", "lost", "unfollowed", "unresolved"),
-    *("looks", "span", "changes", "ended"),
+    *("carried", "apart", "looks", "span", "changes", "ended"),
 )
 
 
@@ -33,6 +33,8 @@ class Parts:
         lost: dropped samples.
         unfollowed: threads that could not be followed.
         unresolved: methods whose class was gone before their name was known.
+        carried: samples of virtual threads that count as their carriers'.
+        apart: whether those of others do not.
         looks: looks at threads.
         span: the nanoseconds that lay between looks at a thread, in all.
         changes: how often another profiler took the signal over.
@@ -41,7 +43,7 @@ class Parts:
 
     def __init__(self) -> None:
         self.failed = self.faults = self.truncated = self.lost = 0
-        self.unfollowed = self.unresolved = 0
+        self.unfollowed = self.unresolved = self.carried = self.apart = 0
         self.looks = self.span = self.changes = self.ended = 0
         self._windows: list[tuple[int, int]] = []
         self._records: list[NDArray[Any]] = []

@@ -134,7 +134,8 @@ class AgentSource:
     def _virtual_threads(self) -> bool | None:
         if self._vm.version.major < 21:
             return None
-        return self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER)
+        by_signals = self._engine in (ProfileEngine.PERF, ProfileEngine.TIMER)
+        return bool(self._parts.apart) if by_signals else True
 
     def read(self) -> None:
         """Take the samples over that there are."""
@@ -169,6 +170,11 @@ class AgentSource:
             notes.append(
                 f"{parts.unfollowed:,} threads have no samples: the kernel gave nothing to follow "
                 "them by (see ulimit -n and ulimit -i)."
+            )
+        if parts.carried:
+            notes.append(
+                f"{parts.carried:,} samples of virtual threads appear as their carriers': there "
+                "were too many to keep apart."
             )
         if parts.unresolved:
             notes.append(

@@ -185,8 +185,8 @@ uint32_t Profile::trace(const StackFrame* frames, uint32_t count) {
 }
 
 void Profile::add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
-                  uint32_t state, uint32_t owner) {
-  Sample sample{epoch_now(), weight, trace(frames, count), thread, owner, state};
+                  uint32_t state, int64_t mounted) {
+  Sample sample{epoch_now(), weight, trace(frames, count), thread, 0, state, mounted};
   if (count == 0) failed.fetch_add(1, std::memory_order_relaxed);
   if (count > 0 && sample.trace == TraceTable::kNone) {
     lost.fetch_add(1, std::memory_order_relaxed);
@@ -202,7 +202,12 @@ void Profile::add(const Sample& sample) {
 // Gives what is new its names, and keeps it to be read.
 void Profile::collect(JNIEnv* jni) {
   Sample sample;
-  while (ring_.take(&sample)) take(jni, sample);
+  taken_.clear();
+  while (ring_.take(&sample)) {
+    if (!taken_.push(sample)) lost.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (sampling_->identify != nullptr) sampling_->identify(jni, *this, taken_);
+  for (const Sample& one : taken_) take(jni, one);
 }
 
 void Profile::take(JNIEnv* jni, const Sample& sample) {
@@ -251,6 +256,8 @@ jvmtiError Profile::read(JNIEnv* jni, jint* count, unsigned char** bytes) {
   head.truncated = truncated;
   head.lost = lost;
   head.unfollowed = unfollowed;
+  head.carried = carried;
+  head.apart = apart;
   head.looks = looks;
   head.span = span;
   head.changes = changes;

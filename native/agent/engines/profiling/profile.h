@@ -27,6 +27,9 @@ struct Sampling {
   const char* (*start)(JNIEnv* jni, Profile& profile);
   // Takes samples, on the profile's thread; the nanoseconds until the next time.
   int64_t (*tick)(JNIEnv* jni, Profile& profile);
+  // Gives samples of carriers to the virtual threads that were mounted on them, and these names;
+  // by one thread at a time.
+  void (*identify)(JNIEnv* jni, Profile& profile, Vector<Sample>& samples);
   // The name of a thread that was not noted; false where it is not known.
   bool (*describe)(JNIEnv* jni, Profile& profile, uint32_t thread, ProfiledThread* found);
   // No sample is taken from here on.
@@ -73,7 +76,7 @@ class Profile : NoCopy {
 
   // Adds a sample at this moment; an empty stack says that it could not be walked.
   void add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
-           uint32_t state, uint32_t owner = 0);
+           uint32_t state, int64_t mounted = 0);
   // The same of a stack that is known, at a certain time.
   void add(const Sample& sample);
   // The same; false where there is no space now.
@@ -92,6 +95,8 @@ class Profile : NoCopy {
   std::atomic<uint64_t> lost{0};
   std::atomic<uint64_t> failed{0};
   std::atomic<uint64_t> unfollowed{0};
+  std::atomic<uint64_t> carried{0};  // samples of virtual threads that count as their carriers'
+  std::atomic<bool> apart{false};    // whether those of others do not
   std::atomic<uint64_t> looks{0};    // at threads, and the nanoseconds between these and the ones
   std::atomic<uint64_t> span{0};     // before
   std::atomic<uint64_t> changes{0};  // of the signal, because another handler was set
@@ -117,6 +122,7 @@ class Profile : NoCopy {
   TraceTable traces_;
   SampleRing ring_;
   Turn reading_;  // who names and reads; only service threads
+  Vector<Sample> taken_;
   Vector<layouts::ProfileRecord> records_;
 
   Mutex mutex_{Guards::kLists};

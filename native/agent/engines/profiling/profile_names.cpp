@@ -82,6 +82,9 @@ void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread*
   // The slot is beyond the table of older VMs.
   found->is_virtual = major_version(agent.version) >= 21 && jni->IsVirtualThread(thread);
   found->id = thread_id(jni, thread);
+  if (found->is_virtual && found->name[0] == '\0') {
+    snprintf(found->name, sizeof found->name, "(unnamed virtual thread)");
+  }
 }
 
 ProfileNames::~ProfileNames() {

@@ -47,7 +47,7 @@ void stop(JNIEnv*, Profile& profile) {
 
 }  // namespace
 
-extern const Sampling kAllocationSampling{start, nullptr, nullptr, stop,
-                                          free_sampler<EventThreads>};
+extern const Sampling kAllocationSampling{start,   nullptr, nullptr,
+                                          nullptr, stop,    free_sampler<EventThreads>};
 
 }  // namespace jvmti

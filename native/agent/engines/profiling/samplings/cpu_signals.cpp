@@ -10,8 +10,11 @@
 #include <cstring>
 
 #include "agent/core/class_changes.h"
+#include "agent/core/vm_structures.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/carried_threads.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/samplings/mounted_thread.h"
 #include "agent/engines/profiling/samplings/signal_sources.h"
 #include "agent/engines/profiling/samplings/stack_walk.h"
 #include "base/clock.h"
@@ -28,8 +31,9 @@ constexpr int64_t kScan =
     200000000;  // nanoseconds between two looks for threads that are no Java's
 
 struct SignalSampler {
-  explicit SignalSampler(Profile& profile) : sources(&profile.threads) {}
+  explicit SignalSampler(Profile& profile) : sources(&profile.threads), carried(profile) {}
   SignalSources sources;
+  CarriedThreads carried;
   int signal = 0;
   int64_t scanned = 0;
 };
@@ -99,6 +103,9 @@ void sample(Profile& profile, SignalSource& source, void* context) {
   }
   StackWalk::Outcome outcome = walk->walk(jni, context, profile.ranges, profile.request.depth);
   if (walk->faulted()) profile.faults.fetch_add(1, std::memory_order_relaxed);
+  int64_t mounted = walk->mounted(jni);
+  if (mounted == source.id) mounted = 0;
+  if (mounted != 0 && !walk->cut_carrier()) mounted = 0;
   StackFrame* frames = walk->frames();
   uint32_t count = walk->count();
   if (count == static_cast<uint32_t>(profile.request.depth)) {
@@ -108,7 +115,7 @@ void sample(Profile& profile, SignalSource& source, void* context) {
     *--frames = code;
     ++count;
   }
-  profile.add(frames, count, source.thread, weight, SampleState::kRunning);
+  profile.add(frames, count, source.thread, weight, SampleState::kRunning, mounted);
   walk->end();
 }
 
@@ -172,10 +179,13 @@ void JNICALL class_prepare(jvmtiEnv* env, JNIEnv*, jthread, jclass klass) { give
 void JNICALL compiled(jvmtiEnv*, jmethodID, jint, const void*, jint, const jvmtiAddrLocationMap*,
                       const void*) {}
 
-void JNICALL thread_start(jvmtiEnv* env, JNIEnv*, jthread) {
+void JNICALL thread_start(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   UsedProfile profile(env);
   if (profile == nullptr || !profile->active) return;
-  sources_of(*profile).follow(static_cast<pid_t>(syscall(SYS_gettid)));
+  SignalSources& sources = sources_of(*profile);
+  pid_t tid = static_cast<pid_t>(syscall(SYS_gettid));
+  sources.follow(tid);
+  sources.identify(tid, thread_id(jni, thread), epoch_now());
 }
 
 void JNICALL thread_end(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
@@ -264,6 +274,9 @@ const char* start(JNIEnv* jni, Profile& profile) {
   }
   sampler->signal = signal;
   profile.sampler = sampler;
+  MountedThread::prepare(jni);
+  profile.apart = MountedThread::known();
+  sampler->carried.prepare(jni);
   if (!StackWalk::guard_faults()) return "faults of a stack walk cannot be caught";
   uint32_t none = 0;
   if (!signalled.compare_exchange_strong(none, profile.number)) {
@@ -321,13 +334,55 @@ bool describe(JNIEnv* jni, Profile& profile, uint32_t thread, ProfiledThread* fo
   return true;
 }
 
+// The ids of threads that began before the profile did.
+void identify_sources(JNIEnv* jni, Profile& profile) {
+  LocalRefs<jthread> threads(profile.env, jni);
+  Index places;
+  if (profile.env->GetAllThreads(threads.count_out(), threads.out()) != JVMTI_ERROR_NONE) return;
+  for (jint i = 0; i < threads.count(); ++i) {
+    uintptr_t of_vm = vm_thread(jni, threads[i]);
+    if (of_vm != 0 && !places.insert(of_vm, static_cast<uint32_t>(i + 1))) return;
+  }
+  sources_of(profile).each([&](SignalSource& source) {
+    if (source.jni == nullptr) return;
+    uint32_t place = places.find(vm_thread(source.jni));
+    int64_t unknown = 0;
+    source.id.compare_exchange_strong(
+        unknown,
+        place == 0 ? SignalSource::kNoId : thread_id(jni, threads[static_cast<jint>(place - 1)]));
+  });
+}
+
+// What a thread of the VM has in the place of the id of a virtual thread may be its own.
+void identify(JNIEnv* jni, Profile& profile, Vector<Sample>& samples) {
+  SignalSampler& sampler = *static_cast<SignalSampler*>(profile.sampler);
+  const SignalSource* source = nullptr;
+  for (Sample& one : samples) {
+    if (one.mounted == 0) continue;
+    if (source == nullptr || source->thread != one.thread) {
+      source = sampler.sources.find(one.thread);
+    }
+    if (source != nullptr && source->id == 0) identify_sources(jni, profile);
+    bool own = source == nullptr || source->id <= 0 || source->id == one.mounted ||
+               one.time < source->identified;
+    if (own) one.mounted = 0;
+  }
+  sampler.carried.identify(jni, samples);
+}
+
 void stop(JNIEnv*, Profile& profile) {
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
   if (profile.sampler != nullptr) end_signals(profile);
 }
 
+void free(JNIEnv* jni, Profile& profile) {
+  if (profile.sampler == nullptr) return;
+  static_cast<SignalSampler*>(profile.sampler)->carried.forget(jni);
+  free_sampler<SignalSampler>(jni, profile);
+}
+
 }  // namespace
 
-extern const Sampling kSignalSampling{start, tick, describe, stop, free_sampler<SignalSampler>};
+extern const Sampling kSignalSampling{start, tick, identify, describe, stop, free};
 
 }  // namespace jvmti

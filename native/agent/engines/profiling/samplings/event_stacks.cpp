@@ -28,9 +28,6 @@ uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
   }
   ProfiledThread described;
   describe_thread(profile_.env, jni, thread, &described);
-  if (described.is_virtual && described.name[0] == '\0') {
-    snprintf(described.name, sizeof described.name, "(unnamed virtual thread)");
-  }
   uint32_t number = profile_.new_thread();
   profile_.names.note_thread(number, described);
   uint32_t made = (number + 1) | (is_service_thread(jni, thread) ? kOursToo : 0);

@@ -213,6 +213,7 @@ void stop(JNIEnv* jni, Profile& profile) {
 
 }  // namespace
 
-extern const Sampling kLiveSampling{start, nullptr, nullptr, stop, free_sampler<LiveSampler>};
+extern const Sampling kLiveSampling{start,   nullptr, nullptr,
+                                    nullptr, stop,    free_sampler<LiveSampler>};
 
 }  // namespace jvmti

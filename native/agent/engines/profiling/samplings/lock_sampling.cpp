@@ -366,6 +366,6 @@ void free(JNIEnv* jni, Profile& profile) {
 
 }  // namespace
 
-extern const Sampling kLockSampling{start, tick, nullptr, stop, free};
+extern const Sampling kLockSampling{start, tick, nullptr, nullptr, stop, free};
 
 }  // namespace jvmti

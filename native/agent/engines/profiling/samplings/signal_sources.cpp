@@ -244,6 +244,8 @@ void SignalSources::follow(pid_t tid) {
   source.code = code_of(name);
   source.round = round_;
   source.jni = nullptr;
+  source.id = 0;
+  source.identified = 0;
   source.used = thread_time(tid);
   std::memcpy(source.name, name, sizeof name);
   source.tid = tid;
@@ -255,6 +257,14 @@ void SignalSources::follow(pid_t tid) {
     return;
   }
   by_tid_[tid] = place + 1;
+}
+
+void SignalSources::identify(pid_t tid, int64_t id, int64_t now) {
+  Locked locked(mutex_);
+  if (!running_ || tid <= 0 || static_cast<uint32_t>(tid) >= kMostTids || by_tid_[tid] == 0) return;
+  SignalSource& source = sources_[by_tid_[tid] - 1];
+  source.identified = now;
+  source.id = id;
 }
 
 SignalSource* SignalSources::disarm(pid_t tid) {

@@ -26,8 +26,11 @@ struct alignas(64) SignalSource {
   uint32_t code;             // of layouts::CodeKind: of a thread that never runs Java
   uint32_t round;            // of the last scan that found it
   std::atomic<JNIEnv*> jni;  // as of its last sample
+  std::atomic<int64_t> id;   // its own Thread.threadId; 0: unknown, kNoId: Java does not know it
+  int64_t identified;        // when Java began to, in nanoseconds since the epoch; 0: before this
   int64_t used;              // its processor time then, in nanoseconds
   char name[16];
+  static constexpr int64_t kNoId = -1;
 };
 
 class SignalSources : NoCopy {
@@ -46,6 +49,8 @@ class SignalSources : NoCopy {
   void stop();
 
   void follow(pid_t tid);
+  // The Thread.threadId of a thread that begins now, in nanoseconds since the epoch.
+  void identify(pid_t tid, int64_t id, int64_t now);
   // Stops the signals of a thread; its source stays until `release`. Null if it has none.
   SignalSource* disarm(pid_t tid);
   void release(SignalSource* source);
@@ -63,6 +68,14 @@ class SignalSources : NoCopy {
       if (ended == nullptr) continue;
       ends(*ended);
       release(ended);
+    }
+  }
+  // Calls `use` for each that is followed.
+  template <class Use>
+  void each(Use use) {
+    uint32_t most = most_;
+    for (uint32_t i = 0; i < most; ++i) {
+      if (sources_[i].tid != 0) use(sources_[i]);
     }
   }
   // The source of a thread by the profile's number; null if it has ended.

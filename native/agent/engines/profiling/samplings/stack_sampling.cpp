@@ -173,7 +173,6 @@ uint32_t StackSampler::virtual_number(JNIEnv* jni, jthread thread) {
   number = profile_.new_thread();
   ProfiledThread known;
   describe_thread(profile_.env, jni, thread, &known);
-  if (known.name[0] == '\0') snprintf(known.name, sizeof known.name, "(unnamed virtual thread)");
   profile_.names.note_thread(number, known);
   (void)virtual_numbers_.insert(id, number + 1);
   return number;
@@ -370,6 +369,7 @@ void stop(JNIEnv* jni, Profile& profile) {
 
 }  // namespace
 
-extern const Sampling kStackSampling{start, tick, nullptr, stop, free_sampler<StackSampler>};
+extern const Sampling kStackSampling{start,   tick, nullptr,
+                                     nullptr, stop, free_sampler<StackSampler>};
 
 }  // namespace jvmti

@@ -10,6 +10,7 @@
 #include <initializer_list>
 
 #include "agent/core/agent.h"
+#include "agent/engines/profiling/samplings/mounted_thread.h"
 #include "base/lock.h"
 #include "base/log.h"
 
@@ -345,6 +346,34 @@ StackWalk::Outcome StackWalk::walk(JNIEnv* jni, void* context, const CodeRanges&
   }
   walking.fetch_sub(1, std::memory_order_relaxed);
   return outcome;
+}
+
+int64_t StackWalk::mounted(const JNIEnv* jni) {
+  if (!MountedThread::known()) return 0;
+  volatile int64_t found = 0;
+  walking.fetch_add(1, std::memory_order_relaxed);
+  if (sigsetjmp(out_, 0) == 0) {
+    guarded_ = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    found = MountedThread::id(jni);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    guarded_ = false;
+  }
+  walking.fetch_sub(1, std::memory_order_relaxed);
+  return found;
+}
+
+bool StackWalk::cut_carrier() {
+  const MountedThread::Methods methods = MountedThread::methods();
+  for (uint32_t i = 0; i < count_; ++i) {
+    const StackFrame& frame = frames()[i];
+    if (frame.location == StackFrame::kNoMethod || frame.method == nullptr) continue;
+    if (frame.method == methods.carries) return false;
+    if (frame.method != methods.border || i == 0) continue;
+    count_ = i;
+    return true;
+  }
+  return true;
 }
 
 }  // namespace jvmti

@@ -36,6 +36,11 @@ class StackWalk : NoCopy {
   StackFrame* frames() { return frames_ + 1; }  // with space for one before them
   uint32_t count() const { return count_; }
   bool faulted() const { return faulted_; }
+  // The virtual thread on the current one, as `MountedThread::id`; 0 where reading met a fault.
+  int64_t mounted(const JNIEnv* jni);
+  // Leaves out the frames of its carrier. False where there are no others: it is being mounted, or
+  // leaves.
+  bool cut_carrier();
 
  private:
   struct Trace {

@@ -45,6 +45,11 @@ void VirtualThreads::prepare(jvmtiEnv* env, JNIEnv* jni) {
   wanted.can_support_virtual_threads = 1;
   if (env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) return;
   get_virtual_thread_ = extension(env, "com.sun.hotspot.functions.GetVirtualThread");
+  prepare_lists(jni);
+}
+
+void VirtualThreads::prepare_lists(JNIEnv* jni) {
+  if (major_version(agent.version) < kFirstWithVirtualThreads) return;
   LocalFrame frame(jni, 16);
   if (!frame) return jni->ExceptionClear();
   jclass containers = jni->FindClass("jdk/internal/vm/ThreadContainers");
@@ -66,10 +71,14 @@ void VirtualThreads::prepare(jvmtiEnv* env, JNIEnv* jni) {
   if (root_ == nullptr) jni->ExceptionClear();
 }
 
-void VirtualThreads::forget(JNIEnv* jni) {
+void VirtualThreads::drop_lists(JNIEnv* jni) {
   for (const Listed& one : lists_) let_go(jni, one.threads);
   lists_.clear();
   count_ = 0;
+}
+
+void VirtualThreads::forget(JNIEnv* jni) {
+  drop_lists(jni);
   if (containers_ != nullptr) let_go(jni, containers_);
   containers_ = nullptr;
   root_ = nullptr;
@@ -100,9 +109,7 @@ jobjectArray VirtualThreads::items(JNIEnv* jni, jobject container, jmethodID of)
 
 void VirtualThreads::list(JNIEnv* jni) {
   if (!known()) return;
-  for (const Listed& one : lists_) let_go(jni, one.threads);
-  lists_.clear();
-  count_ = 0;
+  drop_lists(jni);
   Vector<jobject> waiting;  // containers, as local references
   jobject root = jni->CallStaticObjectMethod(containers_, root_);
   if (jni->ExceptionCheck()) jni->ExceptionClear();

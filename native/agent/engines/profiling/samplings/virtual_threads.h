@@ -10,8 +10,11 @@ namespace jvmti {
 
 class VirtualThreads : NoCopy {
  public:
-  // Does nothing where the VM has none.
+  // Does nothing where the VM has none.  From here on each virtual thread that is mounted costs the
+  // VM more, for good, as those who want to know of it have the VM count such moments.
   void prepare(jvmtiEnv* env, JNIEnv* jni);
+  // For lists only, which cost nothing where none is made.
+  void prepare_lists(JNIEnv* jni);
   bool known() const { return root_ != nullptr; }
   void forget(JNIEnv* jni);
 
@@ -19,6 +22,7 @@ class VirtualThreads : NoCopy {
   jthread mounted_on(jvmtiEnv* env, jthread carrier) const;
   // Asks the JDK for those that there are now, which runs its Java code.
   void list(JNIEnv* jni);
+  void drop_lists(JNIEnv* jni);
   // How many threads the last list had; platform threads in the same containers are among them.
   uint32_t count() const { return count_; }
   // One of them, as a new local reference; null for one that is no virtual thread.
