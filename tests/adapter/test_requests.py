@@ -167,8 +167,35 @@ def test_a_frame_is_restarted_and_left_early(client: Client, command: list[str])
     assert client.locals(thread)["first"]["value"] == str(
         int(client.evaluate(thread, "number")["result"]) + 4000
     )
-    with pytest.raises(Failed, match="topmost"):
-        client.ask("restartFrame", frameId=client.frames(thread)[1]["id"])
+    client.disconnect()
+
+
+def test_a_frame_below_others_is_restarted(client: Client, command: list[str]) -> None:
+    """All above it are discarded, and its caller makes the call again."""
+    client.launch(line("DEEP"), command=command)
+    thread = client.stopped("breakpoint")
+    frames = client.frames(thread)
+    names = [one["name"] for one in frames]
+    depth = names.index("Debugged.deep(int)") + 20
+    client.breakpoints()
+    client.ask("restartFrame", frameId=frames[depth]["id"])
+    client.stopped("restart")
+    assert [one["name"] for one in client.frames(thread)] == names[depth:]
+    assert client.locals(thread)["levels"]["value"] == str(depth)
+    with pytest.raises(Failed, match="no method has called"):
+        client.ask("restartFrame", frameId=client.frames(thread)[-1]["id"])
+    client.breakpoints(line("SUM"))
+    client.ask("continue", threadId=thread)
+    client.stopped("breakpoint")
+    total = int(client.evaluate(thread, "total")["result"])
+    client.ask("restartFrame", frameId=client.frames(thread)[1]["id"])
+    client.stopped("restart")
+    assert client.top(thread)["line"] == line("FIRST")
+    client.breakpoints(line("WORKED"))
+    client.ask("continue", threadId=thread)
+    client.stopped("breakpoint")
+    price = client.evaluate(thread, "price(number)")["result"]
+    assert int(client.evaluate(thread, "total")["result"]) == total + int(price)
     client.disconnect()
 
 

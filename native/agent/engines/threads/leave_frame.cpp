@@ -53,17 +53,23 @@ uint64_t place_of(jvmtiEnv* env, jthread thread) {
   jlocation location = 0;
   env->GetFrameCount(thread, &count);
   env->GetFrameLocation(thread, 0, &method, &location);
+  constexpr uint64_t kMix = 0x9E3779B97F4A7C15u;
   uint64_t place = reinterpret_cast<uintptr_t>(method);
-  place = place * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(location);
-  place = place * 0x9E3779B97F4A7C15u + static_cast<uint64_t>(count);
-  return place >> kPlaceShift;
+  place = place * kMix + static_cast<uint64_t>(location);
+  place = place * kMix + static_cast<uint64_t>(count);
+  return place * kMix >> kPlaceShift;  // the lower bits go: all of them are in the upper ones now
+}
+
+// A breakpoint where a thread goes on comes before its step.
+bool has_moved(jvmtiEnv* env, jthread thread, const void* mark) {
+  return place_of(env, thread) != place_in(mark);
 }
 
 // A step can still be reported in the frame that will be left.
 void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocation) {
   void* marked = nullptr;
   env->GetThreadLocalStorage(thread, &marked);
-  if (marked != nullptr && place_of(env, thread) == place_in(marked)) return;
+  if (marked != nullptr && !has_moved(env, thread, marked)) return;
   env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP, thread);
   env->SetThreadLocalStorage(thread, nullptr);
 }
@@ -97,7 +103,7 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
     if (env != nullptr) env->GetThreadLocalStorage(thread, &marked);
     if (env == nullptr) {
       error = JVMTI_ERROR_OUT_OF_MEMORY;
-    } else if (marked != nullptr) {
+    } else if (marked != nullptr && !(sees_steps && has_moved(env, thread, marked))) {
       // What HotSpot answers to the same request made twice.
       call.refuse(JVMTI_ERROR_INTERNAL, "%s",
                   sees_steps ? "the thread has a request to leave its frame and has not run since"
@@ -137,7 +143,7 @@ bool is_leaving() {
   jvmtiEnv* env = marks;
   void* marked = nullptr;
   return env != nullptr && env->GetThreadLocalStorage(nullptr, &marked) == JVMTI_ERROR_NONE &&
-         marked != nullptr && place_of(env, nullptr) == place_in(marked);
+         marked != nullptr && !has_moved(env, nullptr, marked);
 }
 
 void frame_ends(jvmtiEnv* reporter, int event) {

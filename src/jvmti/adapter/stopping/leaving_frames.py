@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
@@ -10,6 +11,7 @@ from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.debug.stepping import Steps
 from jvmti.interface.constants import Event
+from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.stopping.stepping import RunRequests
     from jvmti.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
+    from jvmti.model.threads.java_thread import Thread
 
 
 class LeavingRequests:
@@ -33,36 +36,71 @@ class LeavingRequests:
         self._evaluation = evaluation
         self._running = running
 
-    def _top(self, given: Arguments) -> tuple[HaltedThread, FrameReference]:
+    def _named(self, given: Arguments) -> tuple[HaltedThread, FrameReference]:
         found = self._session.references.get(given.number("frameId"), FrameReference, "frame")
-        halted: HaltedThread = found[0]
-        reference: FrameReference = found[1]
-        if reference.depth != 0:
-            raise RequestFailed("only the topmost frame can be left; step out of those above first")
-        return halted, reference
+        return found
 
     @answers("restartFrame")
     def restart_frame(self, given: Arguments) -> None:
-        """Discard the topmost frame; its caller makes the call again, with the same arguments."""
-        session = self._session
-        halted, reference = self._top(given)
+        """Discard a frame and those above it; its caller makes the call again.
+
+        The arguments are those that the call had, or what the method has made of them since.
+        """
+        halted, reference = self._named(given)
+        depth = reference.depth
 
         def restart() -> None:
-            session.halted.end_step(halted.id)
-            frame = reference.frame()
-            if session.vm.breakpoints.is_emulated(Event.SINGLE_STEP):
-                self._restart_by_probes(halted, frame)
+            self._session.halted.end_step(halted.id)
+            if self._session.vm.breakpoints.is_emulated(Event.SINGLE_STEP):
+                if depth:
+                    raise RequestFailed(
+                        "only the topmost frame can be restarted in a JVM that was attached to "
+                        "late; step out of those above first"
+                    )
+                self._restart_by_probes(halted, reference.frame())
                 return
-            again = frame.method.breakpoint(thread=halted.thread, do=self._restarted)
-            try:
-                frame.pop()
-            except BaseException:
-                again.cancel()
-                raise
-            session.halted.stepping(halted.id, [again])
+            frames = halted.frames(depth + 2)
+            if len(frames) < depth + 2:
+                raise RequestFailed("no method has called this one, so none calls it again")
+            for one in frames:
+                if one.method.is_native:
+                    raise RequestFailed(
+                        f"{one.method.name} is native: no JVM discards its frame, nor makes its "
+                        "calls again; restart a frame above it"
+                    )
+            self._pop(halted.id, halted.thread, frames)
 
-        session.run(halted, restart)
+        self._session.run(halted, restart)
         self._running.let_run(halted, given)
+
+    def _pop(self, number: int, thread: Thread, frames: Sequence[Frame]) -> None:
+        """Pop the first of these frames; the next one when its caller is about to call again.
+
+        The last of them stays. A thread pops one frame each time that it resumes.
+        """
+        frame, caller, *rest = frames
+        if rest:
+            again = caller.method.breakpoint(
+                location=caller.location,
+                thread=thread,
+                do=lambda stop: self._pop_next(number, stop, len(frames) - 1),
+            )
+        else:
+            again = frame.method.breakpoint(thread=thread, do=self._restarted)
+        try:
+            frame.pop()
+        except BaseException:
+            again.cancel()
+            raise
+        self._session.halted.stepping(number, [again])
+
+    def _pop_next(self, number: int, stop: Stop, count: int) -> None:
+        self._session.halted.end_step(number)
+        try:
+            self._pop(number, stop.thread, stop.thread.get_frames(count))
+        except Error as error:
+            self._session.conversation.output(f"no more frames are discarded: {error}\n")
+            self._restarted(stop)
 
     def _restart_by_probes(self, halted: HaltedThread, frame: Frame) -> None:
         """A breakpoint would be in new calls of the method; a step finds this one's first line."""
@@ -91,7 +129,9 @@ class LeavingRequests:
     @answers("returnEarly")
     def return_early(self, given: Arguments) -> dict[str, Any]:
         """Let the topmost frame return the value of an expression, and stop in its caller."""
-        halted, reference = self._top(given)
+        halted, reference = self._named(given)
+        if reference.depth:
+            raise RequestFailed("only the topmost frame can return; step out of those above first")
         text = given.text("value", "")
 
         def leave() -> None:
