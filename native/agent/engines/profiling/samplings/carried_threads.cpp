@@ -9,7 +9,7 @@ namespace jvmti {
 
 namespace {
 
-constexpr int64_t kShare = 32;             // lists take this part of the time
+constexpr int64_t kShare = 100;            // lists take this part of the time
 constexpr int64_t kMostCredit = 20000000;  // nanoseconds for many at once, after a while of few
 
 }  // namespace
