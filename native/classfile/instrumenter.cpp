@@ -42,18 +42,23 @@ bool Instrumenter::is_annotated(const char* patterns, Bytes attributes) const {
   return false;
 }
 
+bool Instrumenter::is_below(const Probe& probe, Bytes interfaces, Text super) const {
+  if (answers != nullptr) return answers[probe.supertypes_question] != 0;
+  bool found = matches_any<true>(probe.supertypes, super.slice());
+  while (!found && interfaces.left() >= 2) {
+    found = matches_any<true>(probe.supertypes, pool_.class_name(interfaces.u2()).slice());
+  }
+  return found;
+}
+
 // Finds the probes whose patterns take this class.
 bool Instrumenter::choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods) {
   of_class_.clear();
   for (const Probe& probe : plan.probes()) {
     if (!matches_any<true>(probe.classes, class_.name.slice())) continue;
-    if (probe.supertypes != nullptr) {
-      bool is_below = matches_any<true>(probe.supertypes, super.slice());
-      Bytes names = interfaces;
-      while (!is_below && names.left() >= 2) {
-        is_below = matches_any<true>(probe.supertypes, pool_.class_name(names.u2()).slice());
-      }
-      if (!is_below) continue;
+    if (probe.supertypes != nullptr && !is_below(probe, interfaces, super)) continue;
+    if (probe.loaders != nullptr && (answers == nullptr || answers[probe.loaders_question] == 0)) {
+      continue;
     }
     bool if_annotated =
         probe.annotations != nullptr && !is_annotated(probe.annotations, after_methods);

@@ -24,6 +24,10 @@ class Instrumenter {
   // What was done to the class file before, in the same order; indices are those before that.
   const Vector<Moved>* earlier = nullptr;
 
+  // For each question of the plan whether the class is such a one; null where nobody knows: then it
+  // is below what its class file names, and of no loader.
+  const uint8_t* answers = nullptr;
+
   bool is_changed = false;
   Output& result() { return result_; }
   const Vector<layouts::InsertedProbe>& inserted_probes() const { return inserted_probes_; }
@@ -48,6 +52,7 @@ class Instrumenter {
   }
 
  private:
+  bool is_below(const Probe& probe, Bytes interfaces, Text super) const;
   bool choose(const Plan& plan, Bytes interfaces, Text super, Bytes after_methods);
   bool is_annotated(const char* patterns, Bytes attributes) const;
   Status methods(Bytes& bytes, uint32_t first_site);

@@ -373,3 +373,29 @@ def test_annotations_of_methods_and_of_classes_choose() -> None:
     assert methods("AllPages", "extends *.IntUnaryOperator annotated *Mapped")
     assert methods("AllPages", "annotated *Mapped extends *.IntUnaryOperator")
     assert methods("AllPages", "annotated *Mapped extends *.LongUnaryOperator") == set()
+
+
+def test_in_a_directory_classes_are_chosen_that_are_far_below(tmp_path: Path) -> None:
+    folder = compiler.classes("Matched")
+
+    def classes(above: str) -> set[str]:
+        out = tmp_path / above.strip("*.")
+        probe = f"entry Matched*.apply* extends {above} -> {HOOK}.say(String method)"
+        return {
+            one.class_name.removeprefix("Matched$")
+            for one in instrument_file(folder, out, [probe]).sites
+        }
+
+    assert classes("Matched$Middle") == {"Leaf", "OtherLeaf"}
+    assert classes("*$Served") == {"Leaf", "OtherLeaf", "Middle", "Base", "Far"}
+    assert classes("*.Nothing") == set()
+    # A class file alone names what is directly above.
+    leaf = (folder / "Matched$Leaf.class").read_bytes()
+    for above, is_changed in (("Matched$Middle", True), ("Matched$Base", False)):
+        probe = f"entry *.apply* extends {above} -> {HOOK}.say(String method)"
+        assert instrument(leaf, probe).is_changed == is_changed
+
+
+def test_a_class_file_has_no_loader() -> None:
+    with pytest.raises(BadProbe, match="'loader shop': a class file has no loader yet"):
+        Instrumenter([f"entry *.* loader shop -> {HOOK}.say(String method)"])

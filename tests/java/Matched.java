@@ -5,6 +5,7 @@ import java.io.InputStreamReader;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.reflect.Constructor;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.function.IntUnaryOperator;
@@ -12,7 +13,8 @@ import java.util.function.IntUnaryOperator;
 /**
  * Classes that patterns choose by their annotations, supertypes and loaders. {@code LOADER CLASS
  * NUMBER} has an object of a class calculate, {@code LOADER CLASS} only loads it; a loader but
- * {@code app} has classes of its own, which are loaded when they are named first.
+ * {@code app} has classes of its own, which are loaded when they are named first. {@code storm N}
+ * has two threads load and use all of them in N new loaders each.
  */
 public class Matched {
   @Retention(RetentionPolicy.RUNTIME)
@@ -121,6 +123,13 @@ public class Matched {
     }
   }
 
+  static class Solo implements IntUnaryOperator {
+    @Override
+    public int applyAsInt(int n) {
+      return n;
+    }
+  }
+
   static class Unrelated implements IntUnaryOperator {
     @Override
     public int applyAsInt(int n) {
@@ -134,6 +143,10 @@ public class Matched {
       super(name, Matched.class.getClassLoader());
     }
 
+    byte[] changed(byte[] bytes) {
+      return bytes;
+    }
+
     @Override
     protected Class<?> loadClass(String name, boolean resolve) throws ClassNotFoundException {
       synchronized (getClassLoadingLock(name)) {
@@ -142,12 +155,25 @@ public class Matched {
           return found != null ? found : super.loadClass(name, resolve);
         }
         try (InputStream in = getResourceAsStream(name + ".class")) {
-          byte[] bytes = in.readAllBytes();
+          byte[] bytes = changed(in.readAllBytes());
           return defineClass(name, bytes, 0, bytes.length);
         } catch (IOException unreadable) {
           throw new ClassNotFoundException(name, unreadable);
         }
       }
+    }
+  }
+
+  /** Its classes have {@link Solo} above them where others have {@link Base}. */
+  static class Twisted extends Shelf {
+    Twisted() {
+      super("twisted");
+    }
+
+    @Override
+    byte[] changed(byte[] bytes) {
+      String text = new String(bytes, StandardCharsets.ISO_8859_1);
+      return text.replace("Matched$Base", "Matched$Solo").getBytes(StandardCharsets.ISO_8859_1);
     }
   }
 
@@ -166,6 +192,8 @@ public class Matched {
           switch (one) {
             case "app":
               return Matched.class.getClassLoader();
+            case "twisted":
+              return new Twisted();
             case "nameless":
               return new Shelf(null);
             case "other":
@@ -176,18 +204,54 @@ public class Matched {
         });
   }
 
+  static IntUnaryOperator made(Class<?> type) throws Exception {
+    Constructor<?> constructor = type.getDeclaredConstructor();
+    constructor.setAccessible(true);
+    return (IntUnaryOperator) constructor.newInstance();
+  }
+
+  static int storm(int loaders) throws Exception {
+    Thread[] threads = new Thread[2];
+    int[] sums = new int[threads.length];
+    for (int i = 0; i < threads.length; i++) {
+      int own = i;
+      threads[i] =
+          new Thread(
+              () -> {
+                for (int n = 0; n < loaders; n++) {
+                  Shelf shelf = new Shelf("storm");
+                  for (String name : new String[] {"Leaf", "OtherLeaf", "Far", "Unrelated"}) {
+                    try {
+                      sums[own] += made(shelf.loadClass("Matched$" + name)).applyAsInt(1);
+                    } catch (Exception failed) {
+                      throw new IllegalStateException(failed);
+                    }
+                  }
+                }
+              });
+      threads[i].start();
+    }
+    int sum = 0;
+    for (int i = 0; i < threads.length; i++) {
+      threads[i].join();
+      sum += sums[i];
+    }
+    return sum;
+  }
+
   public static void main(String[] args) throws Exception {
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
     System.out.println("ready");
     for (String line; (line = lines.readLine()) != null; ) {
       String[] words = line.split(" ");
+      if (words[0].equals("storm")) {
+        System.out.println(storm(Integer.parseInt(words[1])));
+        continue;
+      }
       Class<?> type = Class.forName("Matched$" + words[1], false, loader(words[0]));
       String answer = "loaded";
       if (words.length > 2) {
-        Constructor<?> constructor = type.getDeclaredConstructor();
-        constructor.setAccessible(true);
-        IntUnaryOperator made = (IntUnaryOperator) constructor.newInstance();
-        answer = "" + made.applyAsInt(Integer.parseInt(words[2]));
+        answer = "" + made(type).applyAsInt(Integer.parseInt(words[2]));
       }
       System.out.println(answer);
     }

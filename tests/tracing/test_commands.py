@@ -148,3 +148,26 @@ def test_a_notebook_shows_calls_hits_and_summaries(traced: JavaProgram) -> None:
             shown = recorder._repr_html_()
             assert shown is not None
             assert ORDER in shown
+
+
+def test_commands_choose_classes_by_loader_and_supertype(
+    shared_java_program: JavaPrograms, tmp_path: Path
+) -> None:
+    matched = shared_java_program("Matched", jvm_args=["-Xmx128m"])
+    matched.expect("ready")
+    called = [f"{loader} Leaf {len(loader)}" for loader in ("first", "second", "app")]
+    for one in called:
+        matched.ask(one)
+    pattern = "Matched*.apply* extends *Served loader second"
+    out = watched(matched, "trace", [pattern, "--duration", "2"], called)
+    assert "applyAsInt(6) = 8" in out
+    assert len(out.splitlines()) == 1
+    place = "Matched$Leaf.applyAsInt extends *Base loader first"
+    assert "n=5" in watched(matched, "logpoint", [place, "n={n}", "--duration", "2"], called)
+    ended = run("trace", matched.pid, "Matched$Leaf.* loader thrid")
+    assert ended.returncode == 1
+    assert "is of a loader 'thrid'; of them are" in ended.stderr
+    words = ["-o", tmp_path / "out", "--probe", "entry *.* loader second -> Hook.in(String method)"]
+    ended = run("instrument", tmp_path, *words)
+    assert ended.returncode == 2
+    assert "a class file has no loader yet" in ended.stderr

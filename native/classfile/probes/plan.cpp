@@ -227,6 +227,19 @@ bool Plan::describe(Probe* probe) {
   return true;
 }
 
+// Equal texts of a plan are one.
+bool Plan::ask(bool about_loader, const char* patterns, uint32_t* question) {
+  if (patterns == nullptr) return true;
+  for (size_t i = 0; i < questions_.size(); ++i) {
+    *question = static_cast<uint32_t>(i);
+    if (questions_[i].about_loader == about_loader && questions_[i].patterns == patterns) {
+      return true;
+    }
+  }
+  *question = static_cast<uint32_t>(questions_.size());
+  return questions_.push({about_loader, patterns});
+}
+
 Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   layouts::PlanProbe one;
   std::memcpy(&one, at, sizeof one);
@@ -267,8 +280,8 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
   if (!pattern(one.classes, &probe.classes) || !pattern(one.methods, &probe.methods) ||
       !pattern(one.descriptors, &probe.descriptors) ||
       !pattern(one.annotations, &probe.annotations) ||
-      !pattern(one.supertypes, &probe.supertypes) || !pattern(one.owners, &probe.owners) ||
-      !pattern(one.members, &probe.members) ||
+      !pattern(one.supertypes, &probe.supertypes) || !pattern(one.loaders, &probe.loaders) ||
+      !pattern(one.owners, &probe.owners) || !pattern(one.members, &probe.members) ||
       !pattern(one.member_descriptors, &probe.member_descriptors) ||
       !text(one.helper, &probe.helper) || !text(one.name, &probe.name)) {
     return Status::kBadPlan;
@@ -321,6 +334,10 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
     bool is_number = operand.kind == OperandKind::kNumber || operand.kind == OperandKind::kSite ||
                      operand.kind == OperandKind::kLine;
     probe.is_plain = probe.is_plain && is_number && operand.type == 'I';
+  }
+  if (!ask(false, probe.supertypes, &probe.supertypes_question) ||
+      !ask(true, probe.loaders, &probe.loaders_question)) {
+    return Status::kOutOfMemory;
   }
   asks_for_annotations_ = asks_for_annotations_ || probe.annotations != nullptr;
   probes_.put(probe);

@@ -35,6 +35,12 @@ struct Step {
 // Whether the helper follows the path itself, to a text or a whole number.
 bool is_followed(const Step& step);
 
+// What a class file does not say about its class.
+struct Question {
+  bool about_loader;  // else: about its superclasses and interfaces, however far up
+  const char* patterns;
+};
+
 struct Probe {
   uint32_t number;  // in the plan
   Site site;
@@ -59,6 +65,7 @@ struct Probe {
   const char* descriptors;
   const char* annotations;
   const char* supertypes;
+  const char* loaders;
   const char* owners;
   const char* members;
   const char* member_descriptors;
@@ -66,6 +73,9 @@ struct Probe {
   Text gate;  // the class that has the method called first, if another
   Text name;
   Text descriptor;
+
+  uint32_t supertypes_question;  // of the plan's, where there are such patterns
+  uint32_t loaders_question;
 
   int32_t depth;   // what calling it adds to the stack
   uint32_t kinds;  // a bit for each kind of operand, also of its condition
@@ -94,6 +104,8 @@ class Plan {
   const Vector<Probe>& probes() const { return probes_; }
   // Whether any probe looks at annotations of classes or methods.
   bool asks_for_annotations() const { return asks_for_annotations_; }
+  // What the patterns of its probes ask, each once.
+  const Vector<Question>& questions() const { return questions_; }
   const Vector<Step>& steps() const { return steps_; }
   const Vector<Operand>& operands() const { return operands_; }
   // Lets every probe call this class, whose name must outlive the plan, with a first operand of
@@ -110,11 +122,13 @@ class Plan {
   Status read_probe(const uint8_t* at, uint32_t number);
   bool is_condition(const Probe& probe) const;
   bool describe(Probe* probe);
+  bool ask(bool about_loader, const char* patterns, uint32_t* question);
   Vector<uint8_t> data_;
   Text texts_;
   Vector<Operand> operands_;
   Vector<Step> steps_;
   Vector<Probe> probes_;
+  Vector<Question> questions_;
   Vector<uint8_t> descriptors_;  // of the methods that probes call
   bool asks_for_annotations_ = false;
 };

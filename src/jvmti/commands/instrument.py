@@ -27,8 +27,8 @@ class Command:
     A probe is WHERE -> CLASS.METHOD(TYPE WHAT, …): where it is, and which static method of yours it
     calls. WHERE is `entry`, `return`, `unwind`, `throw`, `line`, `index`, `monitor-enter` or
     `monitor-exit` with CLASS.METHOD; or `read`, `write`, `call`, `called`, `new` or `catch` of
-    something, in CLASS.METHOD. No JVM is needed. The class that is called must be on the program's
-    class path.
+    something, in CLASS.METHOD. "annotated PATTERN" and "extends PATTERN" may follow. No JVM is
+    needed. The class that is called must be on the program's class path.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -43,7 +43,8 @@ class Command:
 
       jvmti trace 4711 'com.acme.Order.*'
       jvmti trace MyServer 'com.acme.*.*' --over 50ms
-      jvmti trace MyServer 'java.sql.*.execute* extends *' --summary --watch
+      jvmti trace MyServer 'java.sql.*.execute*' --summary --watch
+      jvmti trace MyServer '*.do* extends javax.servlet.Servlet loader *@1b2c3d'
       jvmti trace MyServer 'com.acme.Order.*' --by order.customer.name --duration 60
       jvmti trace MyServer 'call java.lang.Thread.sleep in com.acme.*.*' --stack 5
       jvmti trace MyServer 'com.acme.Cart.*' 'com.acme.Order.*' --tree --duration 10
@@ -52,9 +53,10 @@ class Command:
     also into those that are loaded meanwhile, and removes them at the end, even if this command is
     killed. The program never waits; it drops and counts calls above the limit. A pattern is
     CLASS.METHOD with *, ? and […]; the types of the parameters may follow, as in add(int, *), and
-    "annotated PATTERN" or "extends PATTERN". "call METHOD in CLASS.METHOD" takes calls where they
-    are made, also of native methods. A file that ends in .json is for ui.perfetto.dev. Ctrl-C ends
-    the trace.
+    conditions: "annotated PATTERN", of the method or its class, "extends PATTERN", a superclass or
+    an interface, and "loader PATTERN", its name, class, or CLASS@HASH. "call METHOD in
+    CLASS.METHOD" takes calls where they are made, also of native methods. A file that ends in .json
+    is for ui.perfetto.dev. Ctrl-C ends the trace.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from jvmti.classfile.reading import MalformedClassFile
 from jvmti.display import Report
 from jvmti.instrumentation.library import Instrumenter, OmittedProbe
 from jvmti.instrumentation.probes import Probe
+from jvmti.instrumentation.supertypes import with_supertypes
 from jvmti.interface.errors import Error
 
 _ARCHIVES = (".jar", ".war", ".ear", ".zip", ".jmod")
@@ -62,8 +63,11 @@ class Summary(NamedTuple):
 
 
 class _Work:
-    def __init__(self, probes: Sequence[Probe | str], report: Report | None) -> None:
-        self.instrumenter = Instrumenter(probes)
+    def __init__(
+        self, probes: Sequence[Probe | str], files: Iterable[bytes], report: Report | None
+    ) -> None:
+        parsed = [Probe.parse(one) if isinstance(one, str) else one for one in probes]
+        self.instrumenter = Instrumenter(with_supertypes(parsed, files))
         self.report = report
         self.classes = self.changed = 0
         self.sites: list[Site] = []
@@ -111,7 +115,8 @@ def instrument_file(
     """Put probes into all classes of a jar, a directory, or a class file, and write another one.
 
     Entries keep their order, times and compression; jars within a jar are instrumented, too, and so
-    are the classes of a multi-release jar for later releases.  Signatures are left out, because
+    are the classes of a multi-release jar for later releases.  ``extends`` follows superclasses and
+    interfaces as far as they are among these files.  Signatures are left out, because
     they would be invalid. The target appears once it is complete; if no probe has a place, nothing
     is written.
 
@@ -129,7 +134,7 @@ def instrument_file(
     source, target = Path(source), Path(target)
     if os.path.lexists(target):
         raise FileExistsError(f"{target} exists")
-    work = _Work(probes, report)
+    work = _Work(probes, _class_files(source), report)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
         made = Path(folder) / "made"
@@ -148,6 +153,28 @@ def instrument_file(
         if work.changed:
             made.rename(target)
     return work.summary()
+
+
+def _class_files(source: Path) -> Iterator[bytes]:
+    """The class files of a jar, a directory or a class file, if it is one of these."""
+    if source.is_dir():
+        for path in source.rglob("*.class"):
+            yield path.read_bytes()
+    elif source.suffix == ".class":
+        yield source.read_bytes()
+    elif zipfile.is_zipfile(source):
+        yield from _entries(source)
+
+
+def _entries(archive: Path | io.BytesIO) -> Iterator[bytes]:
+    with zipfile.ZipFile(archive) as opened:
+        for name in opened.namelist():
+            if name.endswith(".class"):
+                yield opened.read(name)
+            elif name.lower().endswith(_ARCHIVES):
+                inner = io.BytesIO(opened.read(name))
+                if zipfile.is_zipfile(inner):
+                    yield from _entries(inner)
 
 
 def _directory(source: Path, target: Path, work: _Work) -> None:

@@ -164,7 +164,8 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
                 *(text(one.owners), text(one.members), NO_TEXT),
                 *(text(one.helper.replace(".", "/")), text(one.name)),
                 *(one.record_size, one.text_size),
-                *(first_step, len(one.condition), one.conditional, one.event, one.about, 0),
+                *(first_step, len(one.condition), one.conditional, one.event, one.about),
+                text(one.loader),
             )
         )
     if len(rows) > PLAN.PROBES or len(text_bytes) > PLAN.TEXT or len(steps) > PLAN.TESTS:
@@ -186,6 +187,12 @@ class Instrumenter:
 
     def __init__(self, probes: Sequence[Probe | str]) -> None:
         self.probes = [Probe.parse(one) if isinstance(one, str) else one for one in probes]
+        loader = next((one.loader for one in self.probes if one.loader is not None), None)
+        if loader is not None:
+            raise BadProbe(
+                f"'loader {loader}': a class file has no loader yet; classes in a running JVM have "
+                "one, for jvmti trace, jvmti logpoint and jvmti change"
+            )
         data = plan_of(self.probes)
         self._library = _load()
         self._plan = ctypes.c_void_p()

@@ -64,6 +64,7 @@ _MOST_NUMBERED = 256
 CONDITIONS = {
     "annotated": "annotated *.Transactional",
     "extends": "extends javax.servlet.Servlet",
+    "loader": "loader *.WebappClassLoader",
 }
 """The words of conditions behind a place, each with an example."""
 _CONDITION = re.compile(rf"\s+({'|'.join(CONDITIONS)})(?=\s|$)")
@@ -105,7 +106,10 @@ class Probe:
         methods: a pattern for the names of their methods.
         descriptors: a pattern for the descriptors of these: ``(I*``.
         annotated: a pattern for an annotation that the class or the method has.
-        extends: a pattern for its superclass or an interface that it names.
+        extends: a pattern for a superclass or an interface of the class, however far up. In a
+            class file alone, one that it names.
+        loader: a pattern for the loader of the class: its name, its class, or this and its
+            identity hash, ``com.acme.PluginLoader@1b2c3d``. Class files have none.
         owners: for fields, calls and objects a pattern for the class; for a catch, for the
             exception.
         members: a pattern for the name of the field or of the method called.
@@ -132,6 +136,7 @@ class Probe:
     descriptors: str | None = None
     annotated: str | None = None
     extends: str | None = None
+    loader: str | None = None
     owners: str | None = None
     members: str | None = None
     number: int = -1
@@ -162,7 +167,8 @@ class Probe:
 
         Classes and methods are patterns.  The types of the parameters may follow a method, as in
         ``add(int, String)``. Behind a place may be ``annotated PATTERN``, which takes methods with
-        an annotation and all methods of classes with one, and ``extends PATTERN``.
+        an annotation and all methods of classes with one; ``extends PATTERN``, which takes classes
+        below others; and in a JVM ``loader PATTERN``.
 
         WHAT is one of ``site``, ``line``, ``class``, ``method``, ``descriptor``, ``this``,
         ``args``, ``arg0``, ``local.NAME``, a number or a text in quotes; the ``value`` that is

@@ -160,7 +160,7 @@ PROBE = Record(
     conditional="uint32_t",
     event="uint32_t",
     about="uint32_t",
-    unused="uint32_t",
+    loaders="uint32_t",
 )
 """The result is a type's letter as in descriptors, or ``V``; the number a line or a bytecode index,
 -1 for all. ``owners`` and ``members`` are those of the field, call or object; of a catch or a throw

@@ -379,6 +379,7 @@ class VM:
         every: int = 1,
         stack: int = 0,
         objects: int = 0,
+        loader: ClassLoader | None = None,
     ) -> Trace:
         """Record calls of methods: arguments, what they return or throw, and how long they take.
 
@@ -391,11 +392,13 @@ class VM:
 
         Args:
             patterns: ``CLASS.METHOD``, shell patterns, with the types of the parameters if need be:
-                ``com.acme.Order.add(int, *)``. ``annotated PATTERN``, of the method or the class,
-                or ``extends PATTERN`` may follow. Constructors are taken where the pattern says
-                ``<init>``. Behind ``call`` are calls where they are made, also of native methods:
-                ``call java.lang.Thread.sleep in com.acme.*.*``; those that an exception ends are
-                left out.
+                ``com.acme.Order.add(int, *)``. Conditions may follow: ``annotated PATTERN``, of the
+                method or the class; ``extends PATTERN``, a superclass or an interface, however far
+                up; ``loader PATTERN``, the name or the class of the loader, or the class and the
+                identity hash, ``*.PluginLoader@1b2c3d``. Constructors are taken where the pattern
+                says ``<init>``. Behind ``call`` are calls where they are made, also of native
+                methods: ``call java.lang.Thread.sleep in com.acme.*.*``; those that an exception
+                ends are left out.
             over: seconds that a call must have taken.
             arguments: record the arguments of calls.
             text: bytes of the text of a string, or of an exception's message, that are kept.
@@ -418,10 +421,13 @@ class VM:
             objects: the number of calls, the last ones, whose receiver and arguments are held until
                 they are read or the trace is closed. Such a call has objects of the model in
                 ``Call.arguments``, and `Call.again` makes it once more.
+            loader: only classes that this class loader has defined: ``cls.loader``, where several
+                loaders have a class of one name.
 
         Raises:
             BadProbe: a pattern is invalid.
-            LookupError: no loaded class has such a name.
+            LookupError: no loaded class has such a name, or none meets the pattern's conditions.
+            TypeError: ``loader`` is no class loader.
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
@@ -442,6 +448,7 @@ class VM:
             every=every,
             stack=stack,
             objects=objects,
+            loader=loader,
         )
 
     def profile(
@@ -535,11 +542,12 @@ class VM:
             max_pause=max_pause,
         )
 
-    def trace_cost(self, *patterns: str) -> Cost:
+    def trace_cost(self, *patterns: str, loader: ClassLoader | None = None) -> Cost:
         """Estimate what a trace would cost, without changing anything.
 
         Args:
             patterns: as for `trace`, but for calls where they are made.
+            loader: as for `trace`.
 
         Returns:
             Classes, methods, running calls, and how long the program would stop.
@@ -549,7 +557,7 @@ class VM:
         """
         from jvmti.tracing.arming import cost_of
 
-        return cost_of(self, patterns)
+        return cost_of(self, patterns, loader)
 
     def logpoint(
         self,
@@ -565,6 +573,7 @@ class VM:
         text_size: int = 48,
         max_pause: float | None = None,
         unloaded: bool = False,
+        loader: ClassLoader | None = None,
     ) -> Logpoint:
         """Record a text, with values in it, whenever a place in the code is reached.
 
@@ -580,7 +589,8 @@ class VM:
                 Or a kind of place: ``write com.acme.Order.total``, ``read FIELD``, ``call METHOD``,
                 ``called METHOD`` (when it returns), ``new CLASS``, ``catch CLASS``, each with
                 ``in CLASS.METHOD`` behind it or not; ``throw``, ``return``, ``unwind``,
-                ``monitor-enter`` or ``monitor-exit CLASS.METHOD``.
+                ``monitor-enter`` or ``monitor-exit CLASS.METHOD``. Conditions may follow, as for
+                `trace`.
             text: values stand in braces: local variables and parameters by their names, ``arg0``
                 (what the caller passed), ``this``, ``thread``, fields of these to any depth,
                 ``len(x)``, ``type(x)``. At kinds of places there are ``value``, ``exception``,
@@ -599,6 +609,7 @@ class VM:
             text_size: bytes of the text of a string, or of an exception's message, that are kept.
             max_pause: as for `trace`.
             unloaded: the class may not be loaded yet; it gets its probe when it is.
+            loader: as for `trace`.
 
         Raises:
             BadProbe: the place, the text or the condition is invalid.
@@ -621,6 +632,7 @@ class VM:
             text_size=text_size,
             max_pause=max_pause,
             unloaded=unloaded,
+            loader=loader,
         )
 
     def change(
@@ -635,6 +647,7 @@ class VM:
         times: int | None = None,
         max_pause: float | None = None,
         unloaded: bool = False,
+        loader: ClassLoader | None = None,
     ) -> Change:
         """Let calls of methods return something else, throw, or take longer, for testing.
 
@@ -659,6 +672,7 @@ class VM:
             times: how many calls at most.
             max_pause: as for `trace`.
             unloaded: a pattern may match no class that is loaded; they are changed when they are.
+            loader: as for `trace`.
 
         Raises:
             BadProbe: a pattern, the condition or the change is invalid.
@@ -682,6 +696,7 @@ class VM:
             times=times,
             max_pause=max_pause,
             unloaded=unloaded,
+            loader=loader,
         )
 
     def env_with(self, *capabilities: str, emulated: bool = True) -> Env:

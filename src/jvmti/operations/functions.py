@@ -740,7 +740,13 @@ class Operations(Calling):
 
     @operation(96, runs_java=True)
     def open_probes(
-        self, plan: Bytes, shortest: Long, record_size: Int, text_size: Int, held: Int
+        self,
+        plan: Bytes,
+        shortest: Long,
+        record_size: Int,
+        text_size: Int,
+        held: Int,
+        loader: ClassLoader | None,
     ) -> Int:
         """Put probes into classes from now on, also into those that are loaded later.
 
@@ -752,6 +758,7 @@ class Operations(Calling):
             record_size: bytes of a record, a power of two.
             text_size: bytes of the text of an object in it.
             held: of how many calls the objects are held, the last ones.
+            loader: only classes of this loader get any.
 
         Returns:
             The number of this set of probes.
@@ -914,6 +921,27 @@ class Operations(Calling):
         Args:
             number: the set.
             classes: the classes; if one cannot be changed, none is.
+        """
+        ...
+
+    @operation(140)
+    def select_classes(
+        self,
+        classes: list[Class],
+        supertypes: Text | None,
+        loaders: Text | None,
+        loader: ClassLoader | None,
+    ) -> Bytes:
+        """The classes that patterns choose by what no class file says.
+
+        Args:
+            classes: the classes.
+            supertypes: a pattern for a superclass or an interface of theirs, however far up.
+            loaders: a pattern for the name or the class of their loader.
+            loader: their loader itself.
+
+        Returns:
+            A byte for each class, 1 for a chosen one.
         """
         ...
 

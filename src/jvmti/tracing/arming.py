@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 from jvmti.deferred import numpy
 from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
+from jvmti.refs import ClassLoader
 from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.call_probes import place_of
+from jvmti.tracing.selection import check_loader, selected
 from jvmti.tracing.traced_vm import TracedVM
 
 log = logging.getLogger("jvmti")
@@ -148,19 +150,24 @@ def running_calls(vm: TracedVM, wanted: Callable[[Any], bool]) -> dict[str, int]
     return found
 
 
-def cost_of(vm: TracedVM, patterns: Sequence[str]) -> Cost:
+def cost_of(vm: TracedVM, patterns: Sequence[str], loader: ClassLoader | None = None) -> Cost:
     """The cost of a trace of some patterns.
+
+    Args:
+        vm: the VM.
+        patterns: the patterns.
+        loader: of the classes.
 
     Raises:
         BadProbe: a pattern is malformed.
     """
+    check_loader(loader)
     methods: set[Any] = set()
     classes: set[Any] = set()
     for place in map(place_of, patterns):
-        for cls in _modifiable(vm, vm.classes(place["classes"] or "*")):
+        named = vm.classes(place["classes"] or "*")
+        for cls in _modifiable(vm, selected(vm, named, place["extends"], place["loader"], loader)):
             try:
-                if place["extends"] is not None and not _is_below(cls, place["extends"]):
-                    continue
                 listed = cls.methods
             except ClassNotPrepared:
                 continue  # its methods are not there yet
@@ -179,11 +186,6 @@ def cost_of(vm: TracedVM, patterns: Sequence[str]) -> Cost:
     running = running_calls(vm, lambda method: (method.class_name, method.name) in names)
     pause, step = (estimated_pause(n, loaded) for n in (len(classes), min(len(classes), 1)))
     return Cost(len(classes), len(methods), running, pause, step)
-
-
-def _is_below(cls: Any, pattern: str) -> bool:
-    parents = [*cls.interfaces, *[cls.superclass] * (cls.superclass is not None)]
-    return any(fnmatchcase(one.name, pattern) for one in parents)
 
 
 def _modifiable(vm: TracedVM, classes: Iterable[Any]) -> list[Any]:

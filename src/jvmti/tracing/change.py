@@ -12,6 +12,7 @@ from jvmti.interface.errors import Error
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome, Test
 from jvmti.layouts.probes import Site as Where
+from jvmti.refs import ClassLoader
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, noting, place_of
@@ -153,6 +154,7 @@ class Change(ProbeSet):
         times: int | None,
         max_pause: float | None,
         unloaded: bool,
+        loader: ClassLoader | None,
     ) -> None:
         if not patterns:
             raise BadProbe("a change needs a pattern, such as com.acme.Order.total")
@@ -194,7 +196,9 @@ class Change(ProbeSet):
         needed = values_of(when)
         if returns is not UNCHANGED:
             needed = f"can return {returns!r}" + ("" if needed is None else f", and {needed}")
-        super().__init__(vm, probes, RecordShape.of(8), every=every, times=self._times)
+        super().__init__(
+            *(vm, probes, RecordShape.of(8)), every=every, times=self._times, loader=loader
+        )
         try:
             self._arm(max_pause)
             if not unloaded:

@@ -14,6 +14,7 @@ from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Step
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
+from jvmti.refs import ClassLoader
 from jvmti.text.printable import escaped, printable
 from jvmti.tracing.call_probes import RecordShape, recorded
 from jvmti.tracing.conditions import compiled, over_steps, parsed, uses, value_of
@@ -234,6 +235,7 @@ class Logpoint(Recorder[Hit, Hits]):
         text_size: int,
         max_pause: float | None,
         unloaded: bool,
+        loader: ClassLoader | None,
     ) -> None:
         for name, value in (("place", place), ("text", text)):
             if not isinstance(value, str) and (name == "place" or value is not None):
@@ -262,7 +264,7 @@ class Logpoint(Recorder[Hit, Hits]):
             what = {"name": "tally", "operands": grouping.operands(_UNTIMED, failed=False)}
         used = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
         probes = self._place_of.probes(what, steps, times=uses(used, Kind.TOOK))
-        super().__init__(vm, probes, shape, limit=limit, by=grouping, every=every)
+        super().__init__(*(vm, probes, shape), limit=limit, by=grouping, every=every, loader=loader)
         try:
             self._arm(max_pause)
             self._read_sites()
@@ -311,7 +313,7 @@ class Logpoint(Recorder[Hit, Hits]):
         methods = [one for one in cls.methods if fnmatch.fnmatchcase(one.name, method or "*")]
         self._failed_for(self.place)
         wanted = {name: getattr(self._plan[-1], name) for name in ("classes", *CONDITIONS)}
-        check_conditions(loaded, {**wanted, "methods": method})
+        check_conditions(self._vm, loaded, {**wanted, "methods": method}, self._loader)
         if methods and self._place_of.site is Where.LINE:
             self._refuse_line(cls, methods)
         no_code = "has an instruction that begins there"

@@ -18,11 +18,13 @@ from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
+from jvmti.refs import ClassLoader
 from jvmti.tracing.arming import announce, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
+from jvmti.tracing.selection import check_loader, selected
 from jvmti.tracing.traced_vm import TracedVM
 from jvmti.tracing.unmatched import check_conditions
 from jvmti.tracing.without_code import check_takes_probes
@@ -63,6 +65,11 @@ def _named_in_code(probe: Probe) -> bool:
     return probe.owners is not None or probe.members is not None
 
 
+def _choice(probe: Probe) -> tuple[str | None, str | None, str | None]:
+    """The patterns that choose classes without their files."""
+    return probe.classes, probe.extends, probe.loader
+
+
 class ProbeSet:
     """A set of probes in a JVM; leaving its ``with`` block, or `close`, removes them.
 
@@ -74,6 +81,7 @@ class ProbeSet:
         every: only each n-th is recorded or changed.
         times: how many changes there are at most.
         objects: of how many calls the objects are held.
+        loader: only classes of this loader get probes.
 
     Attributes:
         classes: the number of classes that got probes at the beginning; classes that are loaded
@@ -96,7 +104,10 @@ class ProbeSet:
         every: int = 1,
         times: int = MOST,
         objects: int = 0,
+        loader: ClassLoader | None = None,
     ) -> None:
+        check_loader(loader)
+        self._loader = loader
         self.classes = 0
         self.left_out = 0
         self.refused: dict[str, str] = {}
@@ -125,7 +136,8 @@ class ProbeSet:
         self._memory.choose(every, times)
         agent = AgentOperations(self._vm._session, descriptor=self._memory.descriptor)
         try:
-            return int(agent.open_probes(plan, int(over * 1e9), *self._shape, objects))
+            least = int(over * 1e9)
+            return int(agent.open_probes(plan, least, *self._shape, objects, self._loader))
         finally:
             self._memory.close_descriptor()
 
@@ -142,7 +154,8 @@ class ProbeSet:
             [
                 (probe.classes, probe.methods, probe.descriptors)
                 for probe in self._plan
-                if probe.site in _IN_ALL_METHODS and not (probe.annotated or probe.extends)
+                if probe.site in _IN_ALL_METHODS
+                and not (probe.annotated or probe.extends or probe.loader)
             ],
             stepwise=max_pause is not None,
             records=any(probe.outcome is Outcome.RECORD for probe in self._plan),
@@ -179,10 +192,19 @@ class ProbeSet:
 
     def _loaded(self) -> list[Any]:
         """The loaded classes whose names match, and that can be changed."""
-        of_all = {probe.classes for probe in self._plan if not _named_in_code(probe)}
-        found = {one for name in of_all for one in self._vm.classes(name or "*")}
-        members = [probe for probe in self._plan if _named_in_code(probe)]
-        found |= {one for probe in members for one in self._referring(probe)}
+        of_all = {_choice(probe) for probe in self._plan if not _named_in_code(probe)}
+        found = {
+            one
+            for name, extends, pattern in of_all
+            for one in selected(
+                self._vm, self._vm.classes(name or "*"), extends, pattern, self._loader
+            )
+        }
+        for probe in self._plan:
+            if _named_in_code(probe):
+                _, extends, pattern = _choice(probe)
+                referring = self._referring(probe)
+                found.update(selected(self._vm, referring, extends, pattern, self._loader))
         every = [one for one in found if not one.name.startswith(_SERVING)]
         if not every:
             return []
@@ -265,7 +287,7 @@ class ProbeSet:
                 method = place["methods"] or "*"
                 classes = self._classes_named([place["classes"] or "*"])
                 self._failed_for(pattern)
-                check_conditions(classes, place)
+                check_conditions(self._vm, classes, place, self._loader)
                 self._refuse(pattern, classes, method, needed)
 
     def _classes_named(self, names: Sequence[str]) -> list[Any]:

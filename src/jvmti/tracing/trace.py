@@ -9,6 +9,7 @@ from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, IllegalArgument
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
+from jvmti.refs import ClassLoader
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, call_probes, is_call_pattern
@@ -53,6 +54,7 @@ class Trace(Recorder[Call, Calls]):
         every: int,
         stack: int,
         objects: int,
+        loader: ClassLoader | None,
     ) -> None:
         if not patterns:
             raise BadProbe("a trace needs a pattern, such as com.acme.Order.*")
@@ -94,6 +96,7 @@ class Trace(Recorder[Call, Calls]):
             over=over,
             every=every,
             objects=objects,
+            loader=loader,
         )
         try:
             self._arm(max_pause)

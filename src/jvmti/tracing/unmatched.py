@@ -7,24 +7,44 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from jvmti.interface.errors import Error
-from jvmti.text.names import suggestion
+from jvmti.refs import ClassLoader
+from jvmti.text.names import BOOTSTRAP, suggestion
+from jvmti.tracing.selection import selected
+from jvmti.tracing.traced_vm import TracedVM
 
 _MOST_READ = 20
 """Classes whose class files are read for a message."""
 
 
-def check_conditions(classes: Sequence[Any], place: Mapping[str, Any]) -> None:
+def check_conditions(
+    vm: TracedVM, classes: Sequence[Any], place: Mapping[str, Any], loader: ClassLoader | None
+) -> None:
     """Refuse a condition that no class meets, although its name matches.
 
     Args:
+        vm: the VM.
         classes: those whose names match.
         place: the properties of a probe.
+        loader: of the classes.
 
     Raises:
         LookupError: there is one; the message has similar names.
     """
     named = place["classes"] or "*"
-    annotated = place["annotated"]
+    annotated, extends, pattern = (place[name] for name in ("annotated", "extends", "loader"))
+    of_loader = selected(vm, classes, None, pattern, loader)
+    if not of_loader:
+        what = f"is of a loader {pattern!r}" if loader is None else f"is of {loader}"
+        loaders = {str(one or BOOTSTRAP) for one in {cls.loader for cls in classes[:_MOST_READ]}}
+        raise LookupError(
+            f"no loaded class of {named!r} {what}; of them are {', '.join(sorted(loaders))}"
+        )
+    if extends is not None and not selected(vm, of_loader, extends, None, None):
+        near = "" if vm.classes(extends) else suggestion(extends, vm.classes.near(extends))
+        unknown = "" if vm.classes(extends) else ", and no class of that name is loaded"
+        raise LookupError(
+            f"no loaded class of {named!r} extends or implements {extends!r}{unknown}{near}"
+        )
     if annotated is not None and _has_method(classes, place["methods"] or "*"):
         raise LookupError(
             f"no loaded class of {named!r} has such a method with the annotation {annotated!r}"

@@ -37,7 +37,7 @@ bool OpenProbes::close(JNIEnv* jni, uint32_t number) {
     Locked locked(session_.mutex());
     closed_.put(closed);
   }
-  free_closed();
+  free_closed(jni);
   return true;
 }
 
@@ -66,7 +66,7 @@ void OpenProbes::close_all(JNIEnv* jni) {
   }
 }
 
-bool OpenProbes::free_closed() {
+bool OpenProbes::free_closed(JNIEnv* jni) {
   while (true) {
     ProbeSet* closed;
     {
@@ -74,7 +74,7 @@ bool OpenProbes::free_closed() {
       if (closed_.empty()) return true;
       closed = closed_.pop();
     }
-    if (closed->free()) continue;
+    if (closed->free(jni)) continue;
     Locked locked(session_.mutex());
     closed_.put(closed);
     return false;
@@ -87,7 +87,7 @@ namespace {
 bool end(JNIEnv* jni, Session& session, Stage stage) {
   if (stage == Stage::kMute) session.probes.mute_all();
   if (stage == Stage::kUnlist) session.probes.close_all(jni);
-  return stage != Stage::kUnlist || session.probes.free_closed();
+  return stage != Stage::kUnlist || session.probes.free_closed(jni);
 }
 
 }  // namespace
@@ -104,7 +104,7 @@ jvmtiError open(Call& call, const ProbeRequest& request, int descriptor, jint* n
   if (!call.session.probes.keep(set)) {
     set->mute();
     set->restore(call.jni);
-    while (!set->free()) {
+    while (!set->free(call.jni)) {
     }
     return JVMTI_ERROR_OUT_OF_MEMORY;
   }
@@ -116,7 +116,7 @@ jvmtiError open(Call& call, const ProbeRequest& request, int descriptor, jint* n
 
 jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shortest,
                       const In<jint>& record_size, const In<jint>& text_size, const In<jint>& held,
-                      jint* number) {
+                      const In<Nullable<kinds::ClassLoader>>& loader, jint* number) {
   int descriptor = call.channel.take_descriptor();
   if (call.jni == nullptr || !agent.live) {
     if (descriptor >= 0) SharedMemory().open(descriptor);  // closes it
@@ -126,6 +126,7 @@ jvmtiError OpenProbes(Call& call, const In<Bytes>& plan, const In<jlong>& shorte
   ProbeRequest request{plan.data(),   static_cast<uint64_t>(plan.size()),
                        shortest.c(),  record_size.c(),
                        text_size.c(), held.c()};
+  request.loader = loader.c();
   return open(call, request, descriptor, number);
 }
 

@@ -22,7 +22,7 @@ class OpenProbes {
   void close_all(JNIEnv* jni);
   // The numbers of those that report events; false without memory.
   bool find_reporting(Vector<uint32_t>* numbers);
-  bool free_closed();
+  bool free_closed(JNIEnv* jni);
 
  private:
   Session& session_;

@@ -101,7 +101,7 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
   places[number].set = set;
   if (set->prepare(call, request, descriptor)) return set;
   set->mute();
-  while (!set->free()) {
+  while (!set->free(call.jni)) {
   }
   if (!call.refused()) call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
   return nullptr;
@@ -148,6 +148,14 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   for (int32_t i = 0; i < request.held; ++i) {
     if (!held_.push({nullptr, nullptr})) return false;
   }
+  if (events_ == nullptr && !plan_.questions().empty()) {
+    relations_ = make<ClassRelations>(plan_);
+    if (relations_ == nullptr) return false;
+  }
+  if (request.loader != nullptr) {
+    loader_ = call.jni->NewWeakGlobalRef(request.loader);
+    if (loader_ == nullptr) return false;
+  }
   record_size_ = static_cast<uint32_t>(request.record_size);
   text_size_ = static_cast<uint32_t>(request.text_size);
 
@@ -178,12 +186,25 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     number_served(number_ % kProbeSets).store(number_, std::memory_order_release);
   }
   active_ = true;
+  return listen(call.jni);
+}
+
+bool ProbeSet::listen(JNIEnv* jni) {
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassFileLoadHook = class_file_load_hook;
+  callbacks.ClassPrepare = class_prepare;
+  auto enable = [&](jvmtiEvent event) {
+    return env_->SetEventNotificationMode(JVMTI_ENABLE, event, nullptr) == JVMTI_ERROR_NONE;
+  };
   env_->SetEnvironmentLocalStorage(reinterpret_cast<void*>(uintptr_t{number_}));
-  return env_->SetEventCallbacks(&callbacks, sizeof callbacks) == JVMTI_ERROR_NONE &&
-         env_->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr) ==
-             JVMTI_ERROR_NONE;
+  if (env_->SetEventCallbacks(&callbacks, sizeof callbacks) != JVMTI_ERROR_NONE) return false;
+  bool waits_for_supertypes = relations_ != nullptr && relations_->asks_for_supertypes();
+  if (waits_for_supertypes) {
+    late_ = LateWeaving::start(jni, number_);
+    if (late_ == nullptr || !enable(JVMTI_EVENT_CLASS_PREPARE)) return false;
+  }
+  return enable(JVMTI_EVENT_CLASS_FILE_LOAD_HOOK) &&
+         (!waits_for_supertypes || relations_->note_loaded(env_, jni));
 }
 
 // The memory that the controller reads; null, or why not; mapped nowhere without address space.
@@ -209,6 +230,7 @@ const char* ProbeSet::share_memory(const ProbeRequest& request, int descriptor) 
 void ProbeSet::mute() {
   active_ = false;
   number_served(number_ % kProbeSets).store(0);
+  if (late_ != nullptr) late_->end();
 }
 
 // Probes that report events cost next to nothing while nobody receives any; under the lock.
@@ -260,7 +282,7 @@ void ProbeSet::restore(JNIEnv* jni) {
   env_->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
 }
 
-bool ProbeSet::free() {
+bool ProbeSet::free(JNIEnv* jni) {
   Place& place = places[number_ % kProbeSets];
   place.set = nullptr;
   for (int tries = 0; place.users != 0; ++tries) {
@@ -269,6 +291,8 @@ bool ProbeSet::free() {
     nanosleep(&shortly, nullptr);
   }
   if (env_ != nullptr) env_->DisposeEnvironment();
+  if (late_ != nullptr) late_->release();
+  if (loader_ != nullptr && jni != nullptr) jni->DeleteWeakGlobalRef(loader_);
   void* address = memory_.replace();
   if (address != nullptr) give_back_address(address);
   uint32_t number = number_;

@@ -12,8 +12,10 @@
 #include <atomic>
 
 #include "agent/calls/call.h"
+#include "agent/engines/instrumentation/class_relations.h"
 #include "agent/engines/instrumentation/hits/probe_events.h"
 #include "agent/engines/instrumentation/hits/probe_helper.h"
+#include "agent/engines/instrumentation/late_weaving.h"
 #include "agent/engines/instrumentation/used_probes.h"
 #include "base/shared_memory.h"
 #include "classfile/instrumenter.h"
@@ -27,8 +29,9 @@ struct ProbeRequest {
   int32_t record_size;
   int32_t text_size;
   int32_t held;
-  uint32_t stop = 0;    // the request that they stop threads for; then they record nothing
-  bool events = false;  // they report events of JVM TI
+  uint32_t stop = 0;         // the request that they stop threads for; then they record nothing
+  bool events = false;       // they report events of JVM TI
+  jobject loader = nullptr;  // only its classes get any
 };
 
 // How many classes have probes and how many should and have not; and sites and methods.
@@ -63,7 +66,7 @@ class ProbeSet {
   // Takes the probes out of all classes.
   void restore(JNIEnv* jni);
   // Frees the set; false while a thread is still inside.
-  bool free();
+  bool free(JNIEnv* jni);
 
   jvmtiError retransform(const jclass* classes, jint count);
   uint32_t number() const { return number_; }
@@ -109,8 +112,12 @@ class ProbeSet {
 
  private:
   explicit ProbeSet(uint32_t number) : number_(number) {}
-  ~ProbeSet() { unmake(events_); }
+  ~ProbeSet() {
+    unmake(events_);
+    unmake(relations_);
+  }
   bool prepare(Call& call, const ProbeRequest& request, int descriptor);
+  bool listen(JNIEnv* jni);
   void serve_receivers();
   void forget_pops(JNIEnv* jni, jthread thread, jint frames);
   void need_gate(JNIEnv* jni, bool needs);
@@ -122,8 +129,8 @@ class ProbeSet {
   // `leaves`: the thread returns from there early.
   static void report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site, bool leaves);
   const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
-  void hook(jvmtiEnv* env, jobject loader, const char* name, const uint8_t* data, jint size,
-            jint* new_size, unsigned char** new_data);
+  void hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* new_size,
+            unsigned char** new_data);
   uint32_t first_site(uint64_t klass, uint32_t fresh) const;
   bool is_as_before(uint64_t klass, const char* name, uint32_t first) const;
   bool describe_sites(const char* name, Vector<uint8_t>* to) const;
@@ -133,6 +140,7 @@ class ProbeSet {
                                            const char* name, jobject, jint size,
                                            const unsigned char* data, jint* new_size,
                                            unsigned char** new_data);
+  static void JNICALL class_prepare(jvmtiEnv* env, JNIEnv* jni, jthread, jclass klass);
   uint64_t number_of(JNIEnv* jni, jclass klass);
   struct KnownField {
     jfieldID id;
@@ -179,6 +187,9 @@ class ProbeSet {
   std::atomic<bool> active_{false};
   SharedMemory memory_;
   classfile::Plan plan_;
+  ClassRelations* relations_ = nullptr;  // where the plan asks for any
+  LateWeaving* late_ = nullptr;
+  jweak loader_ = nullptr;  // null: of any
 
   Mutex mutex_{Guards::kLists};
   classfile::Instrumenter instrumenter_;

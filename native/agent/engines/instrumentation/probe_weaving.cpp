@@ -1,5 +1,6 @@
 // The hook for class files of a set: puts its probes into those that it is about.
 
+#include "agent/core/class_changes.h"
 #include "agent/core/environments.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
@@ -72,7 +73,9 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
       (void)begin_code_moves(klass, data, size, &earlier);
     return;
   }
-  if (name != nullptr) set->hook(env, loader, name, data, size, new_size, new_data);
+  if (name != nullptr) {
+    set->hook(env, jni, {redefined, loader, name, data, size}, new_size, new_data);
+  }
   // Unless some agent changes the class file, which makes the VM keep the first one, it is made
   // from what the VM has of the class each time. The VM appends constants that it has not, and a
   // NaN equals none, so those of java.lang.Double double. Of classes of its own loader, which it
@@ -87,9 +90,31 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
   }
 }
 
-void ProbeSet::hook(jvmtiEnv* env, jobject loader, const char* name, const uint8_t* data, jint size,
-                    jint* new_size, unsigned char** new_data) {
+// What a thread retransforms it prepares first: the hook, which comes then, asks the VM.
+void JNICALL ProbeSet::class_prepare(jvmtiEnv* env, JNIEnv* jni, jthread, jclass klass) {
+  void* number = nullptr;
+  if (env->GetEnvironmentLocalStorage(&number) != JVMTI_ERROR_NONE) return;
+  UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
+  ProbeSet* set = used.get();
+  if (set == nullptr || !set->active_ || set->late_ == nullptr) return;
+  bool otherwise = set->relations_->is_otherwise(env, jni, klass);
+  jboolean modifiable = JNI_FALSE;  // a hidden class is not
+  if (!otherwise || class_changer.load() == pthread_self()) return;
+  if (env->IsModifiableClass(klass, &modifiable) != JVMTI_ERROR_NONE || !modifiable) return;
+  set->late_->weave(jni, klass);
+}
+
+void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* new_size,
+                    unsigned char** new_data) {
+  const char* name = shown.name;
+  const uint8_t* data = shown.data;
+  jint size = shown.size;
   if (serves_probes(name) || (boxes_ && is_box(name))) return;
+  // Of other classes, too, those below which are wanted.
+  Vector<uint8_t> answers;
+  bool answered = relations_ == nullptr || relations_->answer(env, jni, shown, &answers);
+  if (loader_ != nullptr && (shown.loader == nullptr || !jni->IsSameObject(shown.loader, loader_)))
+    return;
   if ((stop_ != 0 || events_ != nullptr) && is_above_boxes(name)) return;
   Slice text{name, name + std::strlen(name)};
   auto is_wanted = [&] {
@@ -100,10 +125,10 @@ void ProbeSet::hook(jvmtiEnv* env, jobject loader, const char* name, const uint8
   };
   if (events_ == nullptr && !is_wanted()) return;
   Vector<uint8_t> woven;
-  uint64_t klass = hash_of_class(name, std::strlen(name), hash_of_loader(env, loader));
+  uint64_t klass = hash_of_class(name, std::strlen(name), hash_of_loader(env, shown.loader));
   MovedCode earlier;
   unsigned char* copy = nullptr;
-  bool knows = begin_code_moves(klass, data, size, &earlier);
+  bool knows = begin_code_moves(klass, data, size, &earlier) && answered;
   {
     Locked locked(mutex_);
     // The plan of events changes under the lock.
@@ -114,6 +139,7 @@ void ProbeSet::hook(jvmtiEnv* env, jobject loader, const char* name, const uint8
     uint32_t fresh = static_cast<uint32_t>(counts_.sites);
     uint32_t first = first_site(klass, fresh);
     instrumenter_.earlier = &earlier;
+    instrumenter_.answers = relations_ == nullptr ? nullptr : answers.begin();
     classfile::Status status =
         knows ? instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first)
               : classfile::Status::kOutOfMemory;

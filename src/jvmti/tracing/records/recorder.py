@@ -13,6 +13,7 @@ from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.probes import Site as Where
+from jvmti.refs import ClassLoader
 from jvmti.text import modified_utf8 as text
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet
@@ -63,6 +64,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         over: seconds that what is recorded or counted must have taken.
         every: only each n-th is recorded.
         objects: of how many calls the objects are held.
+        loader: only classes of this loader get probes.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         over: float = 0.0,
         every: int = 1,
         objects: int = 0,
+        loader: ClassLoader | None = None,
     ) -> None:
         if by is not None and every != 1:
             raise BadProbe("a summary counts every one: leave out every=")
@@ -91,7 +94,7 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         self._left_out = 0
         self._since = time.monotonic()
         self._taken = 0
-        super().__init__(vm, probes, shape, over=over, every=every, objects=objects)
+        super().__init__(vm, probes, shape, over=over, every=every, objects=objects, loader=loader)
         self._memory.allow(limit)
 
     @abstractmethod

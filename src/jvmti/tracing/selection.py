@@ -1,0 +1,47 @@
+"""Chooses classes by what no class file says: their supertypes and their loaders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jvmti.refs import ClassLoader
+from jvmti.tracing.traced_vm import TracedVM
+
+
+def check_loader(loader: object) -> None:
+    """Check that what is to choose classes by their loader is one, or nothing.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if loader is not None and not isinstance(loader, ClassLoader):
+        raise TypeError(
+            f"loader= is a class loader, such as vm.find_class(…).loader, not {loader!r}; a "
+            "pattern for its name or class goes behind the place: 'com.acme.*.* loader shop'"
+        )
+
+
+def selected(
+    vm: TracedVM,
+    classes: Sequence[Any],
+    extends: str | None,
+    loader_pattern: str | None,
+    loader: ClassLoader | None,
+) -> Sequence[Any]:
+    """Those of some classes that have such supertypes and such a loader.
+
+    Args:
+        vm: the VM.
+        classes: the classes.
+        extends: a pattern for one of their superclasses or interfaces, however far up.
+        loader_pattern: a pattern for their loader.
+        loader: the loader itself.
+    """
+    if not classes or (extends is None and loader_pattern is None and loader is None):
+        return classes
+    chosen = vm._agent.select_classes(classes, extends, loader_pattern, loader)
+    return [one for one, is_chosen in zip(classes, chosen, strict=True) if is_chosen]
+
+
+__all__ = ["check_loader", "selected"]
