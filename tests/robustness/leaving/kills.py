@@ -111,7 +111,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", default="17")
     parser.add_argument("--kills", type=int, default=200)
-    parser.add_argument("--controller", choices=("busy", "storming", "tracing"), default="busy")
+    parser.add_argument(
+        "--controller", choices=("busy", "storming", "tracing", "profiling"), default="busy"
+    )
     parser.add_argument("--how", choices=HOW, default="killed")
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()

@@ -64,7 +64,7 @@ def opened(vm: jvmti.VM, own: random.Random) -> Any:
             return Stopping(vm, own)
         case 0:
             if own.random() < 0.5:
-                place = own.choice(("write *.* in Steady*.*", "new * in Steady*.*"))
+                place = own.choice(("write *.* in Steady$*.*", "new * in Steady$*.*"))
                 return vm.logpoint(place, unloaded=True, limit=None)
             text = "{arg0} {this.aString} {this.anObject.nobody} {thread}"
             return vm.logpoint("Steady$Prey.*", text, limit=None)
