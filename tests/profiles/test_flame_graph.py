@@ -159,6 +159,73 @@ def test_a_difference_shows_both_sides(page: Any):
     assert "after 50.0 %" in text
 
 
+BACK = "getComputedStyle(document.body).backgroundColor"
+WIDE = (
+    "[...document.querySelectorAll('body *')].filter(one => { const at ="
+    " one.getBoundingClientRect(); return at.left < -1 || at.right > 391; })"
+    ".map(one => `${one.id || one.tagName} ${one.getBoundingClientRect().right}`)"
+)
+"""What is not between the sides of a window 390 pixels wide."""
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(21, 24, 28)"
+
+
+def test_the_colours_are_of_the_system_light_or_dark(page: Any):
+    shown = page(profile().flame().html)
+
+    def looks() -> tuple[str, str]:
+        pixel = shown.js(
+            "(() => { drawNow(); const copy = document.createElement('canvas').getContext('2d',"
+            " { willReadFrequently: true });"
+            " copy.drawImage(document.getElementById('flames'), 0, 0);"
+            " return copy.getImageData(3, ROW + 3, 1, 1).data.join(' '); })()"
+        )
+        return shown.js(BACK), pixel
+
+    def press() -> str:
+        x, y = shown.js(
+            "(() => { const at = document.getElementById('theme').getBoundingClientRect();"
+            " return [at.left + 5, at.top + 5]; })()"
+        )
+        shown.click(x, y)
+        return str(shown.js("document.getElementById('theme').textContent"))
+
+    for system in ("light", "dark"):
+        wanted = [{"name": "prefers-color-scheme", "value": system}]
+        shown.ask("Emulation.setEmulatedMedia", features=wanted)
+        of_system = looks()
+        assert of_system[0] == (LIGHT if system == "light" else DARK)
+        assert press() == "Theme: light"
+        light = looks()
+        assert press() == "Theme: dark"
+        dark = looks()
+        assert (light[0], dark[0]) == (LIGHT, DARK)
+        assert light[1] != dark[1]
+        assert press() == "Theme"
+        assert looks() == of_system == (light if system == "light" else dark)
+
+
+def test_a_narrow_window_scrolls_to_no_side(page: Any):
+    shown = page(profile().flame(title="a.long.name.without.a.space" * 5).html)
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": False}
+    shown.ask("Emulation.setDeviceMetricsOverride", **size)
+    frame = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    for control in (None, "split", "top"):
+        if control is not None:
+            shown.js(f"document.getElementById('{control}').click()")
+        shown.js(frame)
+        assert shown.js("innerWidth") == 390
+        wide = ["unknown"]
+        for _ in range(50):
+            if not wide:
+                break
+            shown.js(frame)
+            wide = shown.js(WIDE)
+        assert wide == [], control
+        assert shown.js("document.documentElement.scrollWidth") <= 390
+        assert shown.js("document.getElementById('view').scrollLeft = 9e9,"
+                        " document.getElementById('view').scrollLeft") == 0  # fmt: skip
+
+
 def test_large_profiles_have_a_page_of_few_megabytes():
     html = made.large(200_000, 2_000).flame().html
     assert len(html) < 3_000_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import textwrap
 import threading
 import time
@@ -24,6 +25,7 @@ from profiling.shares import error, noise, of_thread, parsed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from jvms import Jvm
     from jvmti.profile.profile import Profile
     from programs import JavaProgram, JavaPrograms
 
@@ -94,6 +96,36 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     assert profile.began <= int(profile.samples.time.min())
     assert int(profile.samples.time.max()) < profile.ended
     assert set(profile.samples.state.tolist()) == {State.RUNNING}
+
+
+COLLECTORS = ["Serial", "Parallel", "G1", "Z", "Shenandoah"]
+
+
+@pytest.mark.parametrize("collector", COLLECTORS)
+def test_collector_and_compiler_are_told_apart(
+    jvm: Jvm, java_program: JavaPrograms, collector: str
+) -> None:
+    flags = ["-XX:+UnlockExperimentalVMOptions", f"-XX:+Use{collector}GC"]
+    tried = subprocess.run([jvm.java, *jvm.args, *flags, "-version"], capture_output=True)
+    if tried.returncode != 0:
+        pytest.skip(f"this JVM has no {collector}")
+    program = java_program("Collected", jvm_args=[*flags, "-Xmx128m"])
+    program.expect("ready")
+
+    def kinds(vm: jvmti.VM, command: str) -> dict[str, int]:
+        with vm.profile("cpu", interval=0.001) as profile:
+            assert program.ask(command, timeout=60) == "done"
+        return {use.name: use.own for use in profile.top(None, by="kind")}
+
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        # What attaching leaves to compile, and to link, is over.
+        kinds(vm, "collect 1")
+        collecting = kinds(vm, "collect 20")
+        assert collecting["collector"] > 0.6 * sum(collecting.values()), collecting
+        if collector == "Serial" and jvm.name != "zero":
+            compiling = kinds(vm, "compile")
+            assert compiling["compiler"] > 0.1 * sum(compiling.values()), compiling
+            assert compiling.get("collector", 0) < compiling["compiler"]
 
 
 @pytest.mark.since(21)

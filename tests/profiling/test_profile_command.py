@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import signal
+import statistics
 import subprocess
 import threading
 import time
@@ -15,6 +16,7 @@ import pytest
 
 import jvmti
 from command_line import done, here, imports
+from jvms import QUICK
 from prepared import Prepared
 
 if TYPE_CHECKING:
@@ -115,15 +117,12 @@ def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path
     assert "Serving.burn" in page.read_text()
 
 
-def test_a_program_is_profiled_from_its_start(
-    jvm: Jvm, java_classes: Callable[..., Path], tmp_path: Path
-) -> None:
-    file = tmp_path / "a.collapsed"
-    program = [jvm.java, "-cp", java_classes("Serving"), "Serving"]
-    shown = here("profile", "-o", file, "--", *program)
-    # Its input is at the end, so it ends at once.
-    assert shown.returncode == 0, shown.stderr
-    assert "Serving" in file.read_text() or "0 cpu samples" in shown.stderr
+def test_a_program_is_profiled_from_its_start(jvm: Jvm, java_classes: Callable[..., Path]) -> None:
+    program = [jvm.java, *jvm.args, "-cp", java_classes("Starting"), "Starting"]
+    found = json.loads(done("profile", "--json", "--top", 10_000, "--", *program))
+    used = {one["name"]: one["total"] / 1e9 for one in found["kinds"]["cpu"]["top"]}
+    # Half a second before its main method begins; a few samples find no stack on a busy machine.
+    assert 0.35 < used["Starting.<clinit>"] < 0.6
 
 
 def threads_of(program: JavaProgram) -> set[str]:
@@ -158,6 +157,34 @@ def test_a_loop_writes_a_file_for_each_time(serving: JavaProgram, tmp_path: Path
     first, second = map(jvmti.profile.open, files)
     assert first.share("Serving.burn") > 0.5
     assert second.began >= first.ended
+
+
+def test_many_short_loops_keep_no_memory(java_program: JavaPrograms, tmp_path: Path) -> None:
+    flags = ["-Xms32m", "-Xmx32m", "-XX:+AlwaysPreTouch", *QUICK]
+    program = java_program("Serving", jvm_args=flags)
+    program.expect("ready")
+
+    def used(pid: int) -> int:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+    sizes: list[tuple[int, int]] = []
+    with hanging(program):
+        words = ["-m", "jvmti", "profile", str(program.pid), "--loop", "20ms"]
+        words += ["-o", str(tmp_path / "p-%t.collapsed")]
+        with Prepared(words, imports(), stderr=subprocess.PIPE, text=True) as running:
+            assert running.stderr is not None
+            for line in running.stderr:
+                assert "cpu sample" in line
+                sizes.append((used(running.pid), used(program.pid)))
+                if len(sizes) == 30:
+                    break
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=30)
+    # Ctrl-C may come while a file is written.
+    assert running.returncode in (0, 130)
+    # What the first loops need, such as imports and code that gets compiled, stays.
+    for side in zip(*sizes, strict=True):
+        assert statistics.median(side[-6:]) - statistics.median(side[12:18]) < 1 << 20, side
 
 
 def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:

@@ -513,7 +513,8 @@ class VM:
 
         JVM TI: GetMethodName, GetLineNumberTable, GetStackTrace, GetThreadCpuTime,
         SampledObjectAlloc, ObjectFree, MonitorContendedEnter, MonitorContendedEntered,
-        GetObjectMonitorUsage, and HotSpot's AsyncGetCallTrace.
+        GarbageCollectionStart, GarbageCollectionFinish, GetObjectMonitorUsage, and HotSpot's
+        AsyncGetCallTrace.
         """
         from jvmti.profiling.live_profile import LiveProfile, intervals_of, kind_of
 

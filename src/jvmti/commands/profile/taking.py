@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -37,7 +38,9 @@ def take(given: argparse.Namespace) -> int | None:
             given.parser.error("--duration is shorter than --loop")
     intervals = {kind: _interval(given, kind) for kind in kinds}
     end_at_sigterm()
-    with opened(given) as vm:
+    # The method that handles requests is not there yet when a program begins.
+    from_start = given.launched is not None and given.request is None and given.source == "agent"
+    with opened(given, hold=from_start) as vm:
         try:
             if given.loop is not None:
                 _go_on(given, vm, intervals)
@@ -89,10 +92,47 @@ def _running(
             "source": given.source,
             "max_pause": given.max_pause,
         }
-        yield [
-            stack.enter_context(vm.profile(kind, interval=interval, **options))
-            for kind, interval in intervals.items()
-        ]
+        with _before_main(vm):
+            profiles = [
+                stack.enter_context(vm.profile(kind, interval=interval, **options))
+                for kind, interval in intervals.items()
+            ]
+        yield profiles
+
+
+@contextlib.contextmanager
+def _before_main(vm: VM) -> Iterator[None]:
+    """Let a held program begin, and wait before its first class until the end of the block."""
+    if not vm.held:
+        yield
+        return
+    there, go = threading.Event(), threading.Event()
+    failures: list[BaseException] = []
+
+    def wait(event: Any) -> None:
+        there.set()
+        go.wait()
+
+    def proceed() -> None:
+        try:
+            vm.proceed()
+        except BaseException as error:  # for the thread that began it
+            failures.append(error)
+
+    handler = vm.env.on("VMInit", wait, timeout=None)
+    starting = threading.Thread(target=proceed, name="jvmti start")
+    starting.start()
+    try:
+        while not there.wait(_STEP) and starting.is_alive():
+            pass
+        if not failures:
+            yield
+    finally:
+        go.set()
+        starting.join()
+        if failures:
+            raise failures[0]
+    handler.cancel()
 
 
 def _taken(

@@ -43,8 +43,9 @@ SignalSources& sources_of(Profile& profile) {
 }
 
 // Signals are the process's: there is one profile of them at a time.
-std::atomic<uint32_t> signalled{0};  // its number
-std::atomic<uint32_t> handling{0};   // threads inside of the handler
+std::atomic<uint32_t> signalled{0};   // its number
+std::atomic<uint32_t> handling{0};    // threads inside of the handler
+std::atomic<bool> collecting{false};  // the VM is stopped for a collection
 
 // A signal that comes up while a thread is in a system call is handled when it returns, or before
 // it calls again.
@@ -71,7 +72,8 @@ uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
     case CodeKind::kCompiler:
       return CodeNames::kCompiler;
     case CodeKind::kVm:
-      return CodeNames::kVm;
+      // The serial collector has no thread of its own.
+      return collecting ? CodeNames::kCollector : CodeNames::kVm;
     default:
       uint32_t library = ranges.of(pc);
       if (library == CodeRanges::kNone) return 0;
@@ -179,6 +181,10 @@ void JNICALL class_prepare(jvmtiEnv* env, JNIEnv*, jthread, jclass klass) { give
 void JNICALL compiled(jvmtiEnv*, jmethodID, jint, const void*, jint, const jvmtiAddrLocationMap*,
                       const void*) {}
 
+void JNICALL collection_start(jvmtiEnv*) { collecting = true; }
+
+void JNICALL collection_finish(jvmtiEnv*) { collecting = false; }
+
 void JNICALL thread_start(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   UsedProfile profile(env);
   if (profile == nullptr || !profile->active) return;
@@ -233,16 +239,28 @@ void have_exact_frames(jvmtiEnv* env, JNIEnv* jni) {
 
 // ---- the sampling ------------------------------------------------------------------------------
 
-constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_CLASS_LOAD, JVMTI_EVENT_CLASS_PREPARE,
-                                  JVMTI_EVENT_THREAD_START, JVMTI_EVENT_THREAD_END};
+constexpr jvmtiEvent kEvents[] = {
+    JVMTI_EVENT_CLASS_LOAD,
+    JVMTI_EVENT_CLASS_PREPARE,
+    JVMTI_EVENT_THREAD_START,
+    JVMTI_EVENT_THREAD_END,
+    JVMTI_EVENT_GARBAGE_COLLECTION_START,
+    JVMTI_EVENT_GARBAGE_COLLECTION_FINISH,
+};
 
 const char* listen_to_code(jvmtiEnv* env) {
+  jvmtiCapabilities wanted{};
+  wanted.can_generate_garbage_collection_events = 1;
+  if (env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) return "the VM reports no collections";
+  collecting = false;
   jvmtiEventCallbacks callbacks{};
   callbacks.ClassLoad = class_load;
   callbacks.ClassPrepare = class_prepare;
   callbacks.CompiledMethodLoad = compiled;
   callbacks.ThreadStart = thread_start;
   callbacks.ThreadEnd = thread_end;
+  callbacks.GarbageCollectionStart = collection_start;
+  callbacks.GarbageCollectionFinish = collection_finish;
   return listen(env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 

@@ -109,7 +109,9 @@ uint32_t code_of(const char* name) {
       {"Shenandoah", CodeKind::kCollector},     {"ZWorker", CodeKind::kCollector},
       {"ZDriver", CodeKind::kCollector},        {"ZDirector", CodeKind::kCollector},
       {"ZUncommitter", CodeKind::kCollector},   {"ZStat", CodeKind::kCollector},
-      {"XWorker", CodeKind::kCollector},        {"VM Thread", CodeKind::kVm},
+      {"XWorker", CodeKind::kCollector},        {"XDriver", CodeKind::kCollector},
+      {"XDirector", CodeKind::kCollector},      {"XUncommitter", CodeKind::kCollector},
+      {"XStat", CodeKind::kCollector},          {"VM Thread", CodeKind::kVm},
       {"VM Periodic Tas", CodeKind::kVm},
   };
   for (const Known& one : kKnown) {
