@@ -31,6 +31,7 @@ Layout layout;
 std::atomic<bool> is_prepared{false};
 std::atomic<jfieldID> changes_field{};
 
+#if defined(__x86_64__)
 bool collector_moves_only_at_safepoints(const VmTables& tables) {
   VmTables::Field barriers = tables.field("BarrierSet", "_barrier_set");
   VmTables::Field type = tables.field("BarrierSet", "_fake_rtti");
@@ -43,6 +44,7 @@ bool collector_moves_only_at_safepoints(const VmTables& tables) {
   return (tables.constant("BarrierSet::CardTableBarrierSet", &one) && is == one) ||
          (tables.constant("BarrierSet::G1BarrierSet", &one) && is == one);
 }
+#endif
 
 Layout find_layout() {
   Layout found;
