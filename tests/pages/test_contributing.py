@@ -51,6 +51,16 @@ def test_every_room_says_what_lives_there() -> None:
     assert [name for name, text in said.items() if len((text or "").splitlines()) < 3] == []
 
 
+def test_no_file_of_the_agent_is_long() -> None:
+    files = [
+        file
+        for suffix in (".cpp", ".h", ".py")
+        for file in (jvms.ROOT / "native" / "agent").rglob(f"*{suffix}")
+    ]
+    assert len(files) > 150
+    assert [file.name for file in files if len(file.read_text().splitlines()) > 500] == []
+
+
 def imported_when_run(file: Path) -> set[str]:
     """The modules that a file imports for more than annotations."""
     found: set[str] = set()
