@@ -76,9 +76,15 @@ test_the_lock_of_a_popped_frame = differing(
 
 # Each JVM has to show what test_shown.py counts.  The rest takes turns: probes are the same on
 # every JVM, and each test starts a JVM to put them into its classes.
+_ARMING_ALL = (  # other tests show the same events, and to arm them takes seconds
+    "test_an_exception_comes_before_the_frames_are_left_and_its_catch_after",
+    "test_an_exception_leaves_methods_without_a_value",
+    "test_callbacks_are_set_all_at_once",
+    "test_each_of_two_environments_receives_what_it_enabled",
+)
 for _name, _test in list(globals().items()):
     if _name.startswith("test_") and isinstance(_test, types.FunctionType):
-        if "evidence" not in inspect.signature(_test).parameters:
+        if _name in _ARMING_ALL or "evidence" not in inspect.signature(_test).parameters:
             globals()[_name] = taking_turns(_test)
 
 

@@ -104,7 +104,12 @@ def test_samples_are_printed_by_whose_they_are(
     assert shown.returncode == 0, shown.stderr
     _, head, *rows = shown.stdout.splitlines()
     assert head.split() == ["TIME", "%", words[-1].upper()]
-    assert names <= {row.split("%", 1)[1].strip() for row in rows}, shown.stdout
+    found = {row.split("%", 1)[1].strip() for row in rows}
+    if "owner" in words:  # from 23 on nothing tells who keeps a monitor's first waiter waiting
+        assert found, shown.stdout
+        assert found <= names | {"(unknown)"}, shown.stdout
+    else:
+        assert names <= found, shown.stdout
 
 
 def test_a_file_is_written_and_opened_again(serving: JavaProgram, tmp_path: Path) -> None:
