@@ -166,7 +166,7 @@ def test_commands_choose_classes_by_loader_and_supertype(
     assert "n=5" in watched(matched, "logpoint", [place, "n={n}", "--duration", "2"], called)
     ended = run("trace", matched.pid, "Matched$Leaf.* loader thrid")
     assert ended.returncode == 1
-    assert "is of a loader 'thrid'; of them are" in ended.stderr
+    assert "has the loader 'thrid'; their loaders are" in ended.stderr
     words = ["-o", tmp_path / "out", "--probe", "entry *.* loader second -> Hook.in(String method)"]
     ended = run("instrument", tmp_path, *words)
     assert ended.returncode == 2

@@ -237,8 +237,8 @@ def test_of_two_loaders_with_the_same_class_one_is_chosen(
     [
         ("Matched$Leaf.* extends Matched$Servd", "no class of that name.*mean 'Matched[$]Served'"),
         ("Matched$Unrelated.* extends *Served", "'Matched[$]Unrelated' extends or implements"),
-        ("Matched$Leaf.* loader shop", "is of a loader 'shop'; of them are .*app"),
-        ("Matched$Leaf.* loader bootstrap", "is of a loader 'bootstrap'; of them are .*app"),
+        ("Matched$Leaf.* loader shop", "has the loader 'shop'; their loaders are .*app"),
+        ("Matched$Leaf.* loader bootstrap", "has the loader 'bootstrap'; their loaders are .*app"),
         ("Matched$Lef.* extends *Served", "no loaded class matches 'Matched[$]Lef'; similar ones"),
         ("Matched$Leaf.nothing extends *Served", "has no method 'nothing' with code"),
     ],
@@ -257,5 +257,5 @@ def test_a_loader_is_an_object_or_stands_in_the_pattern(vm: jvmti.VM, matched: J
     for wrong in ("shop", vm.find_class("java.lang.String")):
         with pytest.raises(TypeError, match="loader= is a class loader"):
             vm.trace("Matched*.*", loader=wrong)  # type: ignore[arg-type]
-    with pytest.raises(LookupError, match="no loaded class of 'java.lang.String' is of"):
+    with pytest.raises(LookupError, match="no loaded class of 'java.lang.String' has the loader"):
         vm.trace("java.lang.String.*", loader=vm.classes("Matched")[0].loader)

@@ -48,6 +48,8 @@ class Requests(Recorder[Any, Any]):
         PauseTooLong: a single class stops it for longer.
     """
 
+    _WAITING = ""
+
     def __init__(self, vm: TracedVM, by: str, max_pause: float | None = None) -> None:
         match = _BY.fullmatch(by.strip())
         if match is None or "." not in match["method"]:

@@ -94,6 +94,9 @@ class ProbeSet:
             continues in the interpreter, and without probes, until it returns.
     """
 
+    _WAITING = "; to wait for one, use --unloaded (unloaded=True)"
+    """The hint behind a class that is not loaded; empty where nothing waits for one."""
+
     def __init__(
         self,
         vm: TracedVM,
@@ -301,8 +304,7 @@ class ProbeSet:
             alike = [one for name in names for one in self._vm.classes.near(name)]
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
             raise LookupError(
-                f"no loaded class matches {' or '.join(map(repr, names))}{hint}; to wait for one, "
-                "use --unloaded (unloaded=True)"
+                f"no loaded class matches {' or '.join(map(repr, names))}{hint}{self._WAITING}"
             )
         return found
 

@@ -34,10 +34,11 @@ def check_conditions(
     annotated, extends, pattern = (place[name] for name in ("annotated", "extends", "loader"))
     of_loader = selected(vm, classes, None, pattern, loader)
     if not of_loader:
-        what = f"is of a loader {pattern!r}" if loader is None else f"is of {loader}"
+        wanted = str(loader) if pattern is None else repr(pattern)
         loaders = {str(one or BOOTSTRAP) for one in {cls.loader for cls in classes[:_MOST_READ]}}
         raise LookupError(
-            f"no loaded class of {named!r} {what}; of them are {', '.join(sorted(loaders))}"
+            f"no loaded class of {named!r} has the loader {wanted}; their loaders are "
+            f"{', '.join(sorted(loaders))}"
         )
     if extends is not None and not selected(vm, of_loader, extends, None, None):
         near = "" if vm.classes(extends) else suggestion(extends, vm.classes.near(extends))
