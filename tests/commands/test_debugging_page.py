@@ -14,7 +14,7 @@ import jvms
 import jvmti
 from documented import LIKE, NUMBER
 from jvmti.shell import magics, scripts
-from jvmti.shell.debugging import debugging
+from jvmti.shell.debugger.debugging import debugging
 
 if TYPE_CHECKING:
     from programs import JavaPrograms

@@ -13,11 +13,11 @@ import jvmti
 from commands.test_shell import SHELL, WITHOUT_IPYTHON, run
 from jvmti.interface.errors import Error
 from jvmti.shell import magics, scripts
-from jvmti.shell.break_places import Wanted, wanted
 from jvmti.shell.completion import Completer
-from jvmti.shell.debugging import debugging
+from jvmti.shell.debugger.break_places import Wanted, wanted
+from jvmti.shell.debugger.debugging import debugging
+from jvmti.shell.debugger.source_lines import numbered
 from jvmti.shell.registry import UsageError
-from jvmti.shell.source_lines import numbered
 from jvmti.sources.source import Source
 from model.stopping import LINE, SOON, start
 from terminals import Terminal

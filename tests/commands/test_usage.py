@@ -18,7 +18,7 @@ import pytest
 import jvms
 from command_line import here, run
 from jvmti.commands import VERBS, command, main, prepare
-from jvmti.commands.examples import examples
+from jvmti.commands.agents.examples import examples
 from jvmti.commands.heap import VERBS as HEAP_VERBS
 from jvmti.commands.heap import verb_command
 

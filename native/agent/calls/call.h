@@ -11,9 +11,9 @@
 #include "agent/calls/answers.h"
 #include "agent/channels/channel.h"
 #include "agent/channels/frames.h"
-#include "agent/core/session.h"
 #include "agent/core/vm_memory.h"
 #include "agent/handles/handles.h"
+#include "agent/sessions/session.h"
 
 namespace jvmti {
 

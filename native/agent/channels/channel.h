@@ -8,7 +8,7 @@
 #include <jvmti.h>
 
 #include "agent/channels/frames.h"
-#include "agent/core/session.h"
+#include "agent/sessions/session.h"
 #include "base/clock.h"
 #include "base/spin.h"
 

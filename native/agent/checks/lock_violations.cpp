@@ -16,8 +16,8 @@
 #include "agent/checks/checked_calls.h"
 #include "agent/checks/lock_check.h"
 #include "agent/core/agent.h"
-#include "agent/core/session.h"
 #include "agent/engines/interception/jni_interception.h"
+#include "agent/sessions/session.h"
 
 namespace jvmti::lock_check {
 

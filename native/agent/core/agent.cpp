@@ -15,11 +15,11 @@
 #include "agent/channels/frame_trace.h"
 #include "agent/checks/failing_allocations.h"
 #include "agent/checks/lock_check.h"
-#include "agent/core/session.h"
 #include "agent/handles/agent_references.h"
 #include "agent/loading/listener.h"
 #include "agent/loading/options.h"
 #include "agent/loading/script.h"
+#include "agent/sessions/session.h"
 #include "base/log.h"
 
 namespace jvmti {

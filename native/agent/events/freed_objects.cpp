@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "agent/core/agent.h"
-#include "agent/core/environments.h"
 #include "agent/events/events.h"
+#include "agent/sessions/environments.h"
 #include "base/log.h"
 #include "generated/recorders.h"
 

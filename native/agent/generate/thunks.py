@@ -157,7 +157,7 @@ def thunks_source() -> str:
     thunks = [Thunk(declaration) for declaration in functions()]
     parts = [
         HEAD,
-        '#include "agent/guards/guards.h"\n#include "agent/core/undo_notes.h"',
+        '#include "agent/guards/guards.h"\n#include "agent/sessions/undo_notes.h"',
         '#include "generated/overrides.h"\n#include "generated/structures.h"\n',
         "namespace jvmti {\n",
         """

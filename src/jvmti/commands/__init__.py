@@ -1,8 +1,8 @@
 """The command line: ``jvmti VERB …``.
 
 One module (or folder) for each verb, with a class whose docstring is the help text and which has
-``prepare_parser`` and ``run``. Options of several verbs are in `options`.  A verb gets its data
-from the model and prints through `jvmti.report`.
+``prepare_parser`` and ``run``; those of `agents` and `probes` stand together. Options of several
+verbs are in `options`.  A verb gets its data from the model and prints through `jvmti.report`.
 
 Exit codes: 0 done; 1 failed, or a check found something wrong; 2 usage error; 3 no such target; 4
 the target cannot be reached; 130 interrupted.
@@ -60,6 +60,12 @@ VERBS = {
 """The verbs with the first line of their class's docstring, so that ``jvmti --help`` imports none
 of them."""
 
+_FOLDERS = {
+    **dict.fromkeys(("run", "attach", "agent-options", "examples"), ".agents"),
+    **dict.fromkeys(("trace", "logpoint", "change", "instrument"), ".probes"),
+}
+"""Where the verbs are that share a folder."""
+
 
 class Command(Protocol):
     """The interface of a verb's module."""
@@ -73,7 +79,8 @@ class Command(Protocol):
 
 def command(verb: str) -> Command:
     """The command of a verb."""
-    made: Command = import_module(f"jvmti.commands.{verb.replace('-', '_')}").Command()
+    folder = _FOLDERS.get(verb, "")
+    made: Command = import_module(f"jvmti.commands{folder}.{verb.replace('-', '_')}").Command()
     return made
 
 

@@ -5,6 +5,7 @@
 `expressions`  the expression before the cursor, evaluated without side effects
 `descriptions` the answers to a question mark
 `magics`       the commands that begin with a percent sign
+`debugger`     those of them that debug
 `ipython`      all of that at IPython's prompt
 `plain`        and at Python's own
 `scripts`      code from a file, a word or standard input

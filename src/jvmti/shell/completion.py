@@ -174,7 +174,7 @@ class Completer:
 
     def _debugged(self, kind: str, typed: str) -> Found | None:
         """Completions for the commands of the debugger."""
-        from jvmti.shell.debugging import debugging
+        from jvmti.shell.debugger.debugging import debugging
 
         debugger = debugging(self._vm, self._names)
         if kind == "requests":

@@ -20,8 +20,9 @@ from jvmti.interface.errors import Error
 from jvmti.model.threads.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.refs.handles import Handle
-from jvmti.shell import debugging, magics
+from jvmti.shell import magics
 from jvmti.shell.completion import Completer
+from jvmti.shell.debugger import debugging
 from jvmti.shell.descriptions import describe
 from jvmti.shell.tracebacks import without_our_frames
 from jvmti.text.printable import printable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.model.classes.java_class import Class, Method
 from jvmti.model.threads.frames import Frame
 from jvmti.model.threads.java_thread import Thread
-from jvmti.shell import debug_magics  # noqa: F401 - so that its commands are known, too
+from jvmti.shell.debugger import frames, requests, steps  # noqa: F401 - their commands, too
 from jvmti.shell.expressions import NotEvaluated, evaluate
 from jvmti.shell.registry import MAGICS, Magic, UsageError, magic, missing, run, unquoted
 from jvmti.text.printable import printable

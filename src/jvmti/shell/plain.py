@@ -9,8 +9,9 @@ import traceback
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error
-from jvmti.shell import debugging, magics
+from jvmti.shell import magics
 from jvmti.shell.completion import Completer
+from jvmti.shell.debugger import debugging
 from jvmti.shell.descriptions import describe
 from jvmti.shell.expressions import evaluate
 from jvmti.shell.tracebacks import without_our_frames

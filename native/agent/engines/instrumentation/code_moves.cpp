@@ -3,9 +3,9 @@
 #include <pthread.h>
 
 #include "agent/core/class_changes.h"
-#include "agent/core/environments.h"
-#include "agent/core/session.h"
 #include "agent/core/vm_memory.h"
+#include "agent/sessions/environments.h"
+#include "agent/sessions/session.h"
 #include "base/lock.h"
 #include "generated/overrides.h"
 

@@ -7,7 +7,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/core/class_changes.h"
-#include "agent/core/environments.h"
+#include "agent/sessions/environments.h"
 #include "classfile/class_file.h"
 
 namespace jvmti {

@@ -1,7 +1,7 @@
 #include "agent/engines/instrumentation/open_probes.h"
 
-#include "agent/core/session.h"
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/sessions/session.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

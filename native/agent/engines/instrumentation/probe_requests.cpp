@@ -1,8 +1,8 @@
 // What a session asks of a set of probes that reports events.
 
-#include "agent/core/session.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/events/events.h"
+#include "agent/sessions/session.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include "agent/core/class_changes.h"
-#include "agent/core/environments.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/distinct_versions.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
+#include "agent/sessions/environments.h"
 #include "base/clock.h"
 #include "base/patterns.h"
 #include "generated/probe_helper.h"

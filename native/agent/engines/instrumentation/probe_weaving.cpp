@@ -1,10 +1,10 @@
 // The hook for class files of a set: puts its probes into those that it is about.
 
 #include "agent/core/class_changes.h"
-#include "agent/core/environments.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/sessions/environments.h"
 #include "base/clock.h"
 #include "base/patterns.h"
 #include "generated/probe_helper.h"

@@ -1,7 +1,7 @@
 #include "agent/engines/profiling/open_profiles.h"
 
-#include "agent/core/session.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/sessions/session.h"
 #include "generated/overrides.h"
 
 namespace jvmti {

@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "agent/channels/channel.h"
-#include "agent/core/environments.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/sessions/environments.h"
 #include "base/clock.h"
 
 namespace jvmti {

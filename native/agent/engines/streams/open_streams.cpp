@@ -1,7 +1,7 @@
 #include "agent/engines/streams/open_streams.h"
 
-#include "agent/core/session.h"
 #include "agent/engines/streams/streams.h"
+#include "agent/sessions/session.h"
 
 namespace jvmti {
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/channels/channel.h"
-#include "agent/core/session.h"
+#include "agent/sessions/session.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "generated/overrides.h"

@@ -1,9 +1,9 @@
 #include "agent/engines/threads/suspensions.h"
 
 #include "agent/channels/channel.h"
-#include "agent/core/session.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/handles/agent_references.h"
+#include "agent/sessions/session.h"
 #include "base/log.h"
 
 namespace jvmti {

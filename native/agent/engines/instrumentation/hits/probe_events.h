@@ -6,7 +6,7 @@
 #pragma once
 
 #include "agent/calls/call.h"
-#include "agent/core/environments.h"
+#include "agent/sessions/environments.h"
 #include "base/containers.h"
 #include "base/lock.h"
 #include "classfile/instrumenter.h"

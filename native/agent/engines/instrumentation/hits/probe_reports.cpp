@@ -3,13 +3,13 @@
 
 #include <optional>
 
-#include "agent/core/session.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/events/events.h"
 #include "agent/handles/agent_references.h"
 #include "agent/handles/field_values.h"
+#include "agent/sessions/session.h"
 #include "generated/probe_helper.h"
 
 namespace jvmti {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "agent/core/agent.h"
-#include "agent/core/environments.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/sessions/environments.h"
 
 namespace jvmti {
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from jvmti.debug.stepping import end_in_words
 from jvmti.debug.stop_queue import StopQueue
 from jvmti.interface.errors import Error
+from jvmti.shell.debugger.source_lines import numbered
 from jvmti.shell.notices import notice
 from jvmti.shell.registry import UsageError
-from jvmti.shell.source_lines import numbered
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@
 #include "agent/calls/call.h"
 #include "agent/channels/channel.h"
 #include "agent/core/engine.h"
-#include "agent/core/session.h"
 #include "agent/handles/agent_references.h"
 #include "agent/overrides/direct_buffers.h"
+#include "agent/sessions/session.h"
 #include "base/log.h"
 
 namespace jvmti {

@@ -1,12 +1,12 @@
-#include "agent/core/environments.h"
+#include "agent/sessions/environments.h"
 
 #include <cstring>
 
 #include "agent/calls/answers.h"
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
-#include "agent/core/session.h"
 #include "agent/events/freed_objects.h"
+#include "agent/sessions/session.h"
 #include "base/log.h"
 
 namespace jvmti {

@@ -1,7 +1,7 @@
-#include "agent/core/undo_list.h"
+#include "agent/sessions/undo_list.h"
 
 #include "agent/core/class_changes.h"
-#include "agent/core/session.h"
+#include "agent/sessions/session.h"
 
 namespace jvmti {
 

@@ -1,7 +1,7 @@
 // Raw monitors of a session: who has one or waits for it, in all its channels.
 
 #include "agent/channels/channel.h"
-#include "agent/core/session.h"
+#include "agent/sessions/session.h"
 
 namespace jvmti {
 

@@ -9,8 +9,6 @@
 #include "agent/channels/frames.h"
 #include "agent/core/agent.h"
 #include "agent/core/engine.h"
-#include "agent/core/environments.h"
-#include "agent/core/undo_list.h"
 #include "agent/engines/heap/heap_passes.h"
 #include "agent/engines/instrumentation/open_probes.h"
 #include "agent/engines/profiling/open_profiles.h"
@@ -21,6 +19,8 @@
 #include "agent/handles/handles.h"
 #include "agent/loading/options.h"
 #include "agent/operations/temporary_files.h"
+#include "agent/sessions/environments.h"
+#include "agent/sessions/undo_list.h"
 
 namespace jvmti {
 

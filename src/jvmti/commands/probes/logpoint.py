@@ -16,7 +16,7 @@ from jvmti.commands.options.probes import (
     counting_output,
 )
 from jvmti.commands.options.targets import add_target, no_target_but_the_program, opened
-from jvmti.commands.record_watch import RecordWatch, json_value
+from jvmti.commands.probes.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
 from jvmti.text.printable import printable

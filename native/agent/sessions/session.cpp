@@ -1,14 +1,14 @@
-#include "agent/core/session.h"
+#include "agent/sessions/session.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
 #include "agent/calls/call.h"
 #include "agent/channels/channel.h"
-#include "agent/core/controller_state.h"
 #include "agent/core/engine.h"
 #include "agent/handles/agent_references.h"
 #include "agent/loading/script.h"
+#include "agent/sessions/controller_state.h"
 #include "base/log.h"
 
 namespace jvmti {

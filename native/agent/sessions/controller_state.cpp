@@ -1,4 +1,4 @@
-#include "agent/core/controller_state.h"
+#include "agent/sessions/controller_state.h"
 
 #include <fcntl.h>
 #include <stdio.h>

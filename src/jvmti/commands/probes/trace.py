@@ -20,7 +20,7 @@ from jvmti.commands.options.targets import (
     no_target_but_the_program,
     opened,
 )
-from jvmti.commands.record_watch import RecordWatch, json_value
+from jvmti.commands.probes.record_watch import RecordWatch, json_value
 from jvmti.commands.sigterm import end_at_sigterm
 from jvmti.report.record_files import RecordFile
 from jvmti.report.tables import console, print_json

@@ -1,0 +1,292 @@
+"""The commands that request stops: ``%break``, ``%watch``, ``%catch``, ``%delete``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from jvmti.shell.debugger import debugger_of
+from jvmti.shell.registry import UsageError, magic
+from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
+
+if TYPE_CHECKING:
+    from jvmti.expressions import JavaCondition
+    from jvmti.model.vm import VM
+    from jvmti.shell.debugger.debugging import Debugging
+    from jvmti.tracing.logpoint import Logpoint
+
+
+@magic()
+def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Start the program that `jvmti shell --hold` holds.
+
+        %go
+
+    Until then none of its code has run, and none of the JDK's. Breakpoints in classes that are not
+    loaded yet, such as `%break com.acme.Main.main`, are in place before those run.
+    `vm.proceed()` does the same.
+    """
+    if not vm.held:
+        raise UsageError("the program is not held; %go is for `jvmti shell --hold -- java …`")
+    vm.proceed()
+
+
+@magic("places")
+def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Stop threads at a place; without one, list what there is.
+
+        %break com.acme.Order.add                     where the method begins
+        %break com.acme.Order.add:42                  at a line of it
+        %break com.acme.Order:42                      at a line of a class
+        %break Order.java:42                          at a line of a file
+        %break :42                                    at a line of the class where a thread stopped
+        %break com.acme.Order.add(int,String)         one of several methods of a name
+        %break com.acme.Order.add@17                  at a bytecode index
+        %break com.acme.Order.add if n > 1000         if a condition holds
+        %break com.acme.Order.add every 10            each tenth time; `after 10`, `hit 10`
+        %break com.acme.Order.add thread worker-3     one thread
+        %break com.acme.Order:42 log n={n}            print a text, and stop nothing
+
+    The agent decides conditions that compare variables with constants, and a false one costs next
+    to nothing. Others are Java expressions, evaluated while the thread waits; `if =py EXPRESSION`
+    is Python, with the names `stop`, `frame`, and yours. Classes need not be loaded yet.
+
+    The prompt stays free. When a thread stops, the shell says so; then %where, %locals, %eval,
+    %next, %step, %finish and %continue are about it. `vm.breakpoint(…)` gives stops to a program.
+    """
+    debugger = debugger_of(vm, names)
+    if not text:
+        _print_entries(debugger)
+        return
+    _set(vm, names, text, once=False)
+
+
+@magic("places")
+def tbreak(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Stop a thread at a place once, as %break does; then the breakpoint goes.
+
+    %tbreak com.acme.Order.add:42 if n > 1000
+    """
+    _set(vm, names, text, once=True)
+
+
+def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
+    from jvmti.shell.debugger import break_places
+
+    debugger = debugger_of(vm, names)
+    wanted = break_places.wanted(text)
+    selected = debugger.selected
+    place = break_places.place_text(vm, wanted.place, debugger.frame if selected else None)
+    if wanted.log is not None:
+        if wanted.thread is not None or isinstance(wanted.hits, int):
+            raise UsageError("a logpoint takes `every N` and `if CONDITION`")
+        _set_logpoint(debugger, place, wanted)
+        return
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    from jvmti.debug.conditions import ConditionError
+    from jvmti.shell.debugger.debugging import PythonCondition, deciding
+
+    condition: JavaCondition | PythonCondition | None = None
+    if isinstance(how["when"], PythonCondition):
+        condition = how["when"]
+    try:
+        made = break_places.placed(vm, place, **how)
+    except ConditionError:
+        if wanted.condition is None:
+            raise
+        # More than the agent can decide: the rest is evaluated while the thread waits.
+        condition = decides = how["when"] = deciding(vm, wanted.condition, names)
+        try:
+            made = break_places.placed(vm, place, **how)
+        except ConditionError:
+            # The agent knows a variable of the condition by no name, or decides it in no part.
+            how["when"] = decides.__call__
+            made = break_places.placed(vm, place, **how)
+    entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
+    where = f"pending: {made.pending_reason or 'no such class is loaded yet'}"
+    if not made.is_pending:
+        where = quantity(len(made.places), "place")
+    print(printable(f"{entry}: {place}, {where}"))
+    if made.running:
+        calls = ", ".join(sorted(made.running))
+        print(printable(f"calls that run do not stop before the next call: {calls}"))
+
+
+def _how(
+    debugger: Debugging,
+    names: Mapping[str, Any],
+    condition: str | None,
+    hits: int | str | None,
+    thread: str | None,
+) -> dict[str, Any]:
+    """The arguments of a request, from the words of the user."""
+    vm = debugger.vm
+    when: Any = condition
+    from jvmti.shell.debugger.debugging import PYTHON, deciding
+
+    if condition is not None and condition.startswith(PYTHON):
+        when = deciding(vm, condition, names)
+    chosen = None
+    if thread is not None:
+        found = [one.thread for one in vm.threads.snapshot(0) if str(one.id) == thread]
+        chosen = found[0] if found else vm.threads[thread]
+    return {"when": when, "hits": hits, "thread": chosen}
+
+
+def _set_logpoint(debugger: Debugging, place: str, wanted: Any) -> None:
+    every = 1
+    if wanted.hits is not None:
+        kind, _, number = str(wanted.hits).partition(" ")
+        if kind != "every":
+            raise UsageError("a logpoint takes `every N` and `if CONDITION`")
+        every = int(number)
+    log = debugger.vm.logpoint(place, wanted.log, when=wanted.condition, every=every, unloaded=True)
+    entry = debugger.add("logpoint", f"{place} log {wanted.log}", log)
+    print(printable(f"{entry}: {place}, {quantity(log.places, 'place')}"))
+    threading.Thread(target=_print_hits, args=(log,), name=str(entry), daemon=True).start()
+
+
+def _print_hits(log: Logpoint) -> None:
+    from jvmti.interface.errors import Error
+    from jvmti.shell.notices import notice
+
+    try:
+        while not log.ended:
+            found = log.read(1.0)
+            if found:
+                notice("\n".join(printable(str(hit)) for hit in found))
+    except Error as error:
+        notice(printable(f"the logpoint ends: {error}"))
+
+
+def _print_entries(debugger: Debugging) -> None:
+    from jvmti.report.tables import print_table
+
+    if not debugger.entries:
+        print("no breakpoints; %break CLASS.METHOD sets one")
+        return
+    rows = []
+    for entry in debugger.entries.values():
+        request: Any = entry.request
+        hits = getattr(request, "hits", None)
+        pending = getattr(request, "is_pending", False)
+        state = "pending" if pending else "once" if entry.once else ""
+        rows.append([str(entry.number), entry.kind, "" if hits is None else f"{hits:,}", state,
+                     entry.text])  # fmt: skip
+    print_table([">NUMBER", "KIND", ">HITS", "STATE", "WHERE"], rows)
+
+
+@magic("requests")
+def delete(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """End breakpoints, watchpoints, catchpoints and logpoints.
+
+        %delete 1 3        these; %break lists them
+        %delete all
+
+    Threads that have stopped at one stay stopped.
+    """
+    debugger = debugger_of(vm, names)
+    words = text.replace(",", " ").split()
+    numbers = list(debugger.entries) if words == ["all"] else []
+    for word in words if words != ["all"] else []:
+        if not word.isdecimal():
+            raise UsageError(f"%delete takes numbers, or all, not {word!r}; %break lists them")
+        numbers.append(int(word))
+    if not words:
+        raise UsageError("%delete takes numbers, or all; %break lists them")
+    for number in numbers:
+        debugger.remove(number)
+
+
+@magic("types")
+def catch(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Stop threads where exceptions are thrown.
+
+    %catch                                       any
+    %catch java.lang.IllegalStateException       of a class, or of its subclasses
+    %catch com.acme.OrderError uncaught          that no Java method catches; or `caught`
+    %catch com.acme.OrderError if n > 1000       if a condition holds where it is thrown
+    """
+    from jvmti.shell.debugger import break_places
+
+    debugger = debugger_of(vm, names)
+    fate = {"caught": True, "uncaught": True}
+    words = []
+    head, found, condition = text.partition(" if ")
+    for word in head.split():
+        if word in fate:
+            fate = {"caught": word == "caught", "uncaught": word == "uncaught"}
+        else:
+            words.append(word)
+    wanted = break_places.wanted(f"{' '.join(words)}{found}{condition}")
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    how["when"] = _evaluated(vm, names, wanted.condition)
+    made = vm.catch(wanted.place or "java.lang.Throwable", **{**how, **fate})
+    decides = None if isinstance(how["when"], str) else how["when"]
+    entry = debugger.add("catchpoint", text or "java.lang.Throwable", made, condition=decides)
+    print(f"{entry}: {printable(text or 'java.lang.Throwable')}")
+    if made.pending_reason:
+        print(printable(made.pending_reason))
+
+
+@magic("types")
+def watch(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Stop threads before they change a field.
+
+    %watch com.acme.Order.total                  before it is written
+    %watch com.acme.Order.total read             before it is read; `access` is both
+    %watch total                                 a field of the class where a thread stopped
+    %watch com.acme.Order.total if n > 1000      if a condition holds
+    """
+    from jvmti.shell.debugger import break_places
+
+    debugger = debugger_of(vm, names)
+    modes = {"read": (True, False), "write": (False, True), "access": (True, True)}
+    mode = "write"
+    words: list[str] = []
+    head, found, condition = text.partition(" if ")
+    for word in head.split():
+        if word in modes and words:
+            mode = word
+        else:
+            words.append(word)
+    wanted = break_places.wanted(f"{' '.join(words)}{found}{condition}")
+    owner, _, name = wanted.place.rpartition(".")
+    if not name:
+        raise UsageError("%watch needs a field, as in %watch com.acme.Order.total")
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    how["when"] = _evaluated(vm, names, wanted.condition)
+    how["read"], how["write"] = modes[mode]
+    if owner in ("", "this"):
+        cls = debugger.frame.method.declaring_class
+        owners = [cls, *cls.superclasses]
+        field = next((one.fields[name] for one in owners if name in one.fields), None)
+        made = (field or cls.fields[name]).watch(**how)  # whose error suggests similar names
+        owner = cls.name if field is None else field.declaring_class.name
+    else:
+        made = vm.watch(owner, name, **how)
+    place = f"{owner}.{name}"
+    decides = None if isinstance(how["when"], str) else how["when"]
+    entry = debugger.add("watchpoint", f"{place} {mode}", made, condition=decides)
+    print(f"{entry}: {printable(place)}, {mode}")
+    if made.pending_reason:
+        print(printable(made.pending_reason))
+
+
+def _evaluated(vm: VM, names: Mapping[str, Any], condition: str | None) -> Any:
+    """A condition of an exception or a field, which the agent does not decide."""
+    if condition is None:
+        return None
+    from jvmti.debug.conditions import ConditionError, parse
+    from jvmti.shell.debugger.debugging import PYTHON, deciding
+
+    if not condition.startswith(PYTHON):
+        try:
+            parse(condition)
+        except ConditionError:
+            pass
+        else:
+            return condition
+    return deciding(vm, condition, names)
