@@ -35,7 +35,7 @@ def build_floor(directory: Path) -> Path:
     include = jvms.named("25").home / "include"
     library = directory / "libfloor.so"
     command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, HERE / "floor_answered.cpp"]
+    command += ["-I", include / "linux", "-o", library, HERE / "floors" / "answered.cpp"]
     subprocess.run(command, check=True)
     return library
 

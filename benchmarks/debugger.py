@@ -24,6 +24,7 @@ from statistics import median, quantiles
 from typing import Any
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
 from plain_client import PlainClient  # noqa: E402
@@ -36,7 +37,7 @@ from adapter.client import COMMAND, Failed  # noqa: E402
 from adapter.real_programs import jars_of  # noqa: E402
 
 Figures = dict[str, float]
-SOURCE = HERE / "DebuggedWork.java"
+SOURCE = PROGRAMS / "DebuggedWork.java"
 LINE = next(
     number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if "// ADD" in text
 )
@@ -219,7 +220,7 @@ class Editor:
     def attach(self, pid: int, *breakpoints: dict[str, Any]) -> None:
         """Attach to a program, with breakpoints."""
         # All threads, as with JDI.
-        self.begin({"pid": pid, "sourcePaths": [str(HERE)], "poolThreads": 0}, *breakpoints)
+        self.begin({"pid": pid, "sourcePaths": [str(PROGRAMS)], "poolThreads": 0}, *breakpoints)
 
     def begin(self, where: dict[str, Any], *breakpoints: dict[str, Any]) -> None:
         """Attach to a program that the arguments name, with breakpoints."""
@@ -438,7 +439,14 @@ def main() -> int:
         for source in ("DebuggedWork", "JdiDebugger"):
             compile_program(jdk, source, directory)
         path = os.pathsep.join(map(str, jars_of(PEER)))
-        javac = [jdk / "bin" / "javac", "-cp", path, "-d", directory, HERE / "JavaDebug.java"]
+        javac = [
+            jdk / "bin" / "javac",
+            "-cp",
+            path,
+            "-d",
+            directory,
+            PROGRAMS / "JavaDebug.java",
+        ]
         subprocess.run(javac, check=True)
         for version in chosen.jvm.split(","):
             jvm = jvms.named(version)

@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
@@ -71,7 +72,7 @@ def main() -> int:
         library = Path(own_folder()) / "libjvmti_classfile.so"
         compiling = ["c++", "-O2", f"-I{ROOT / 'native'}", HERE / "instrumenter.cpp", library]
         subprocess.run([*compiling, f"-Wl,-rpath,{library.parent}", "-o", program], check=True)
-        javac = [jdk / "bin" / "javac", "-cp", asm, "-d", folder, HERE / "AsmProbes.java"]
+        javac = [jdk / "bin" / "javac", "-cp", asm, "-d", folder, PROGRAMS / "AsmProbes.java"]
         subprocess.run(javac, check=True)
         ours, theirs = [], []
         for _ in range(2):

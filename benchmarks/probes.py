@@ -24,6 +24,7 @@ from typing import Any
 from unittest import mock
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
@@ -120,7 +121,7 @@ def answers(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
 def watches(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
     """A breakpoint elsewhere in a hot method, and exceptions that are recorded."""
     reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=())).split()
-    source = (HERE / "Probed.java").read_text().splitlines()
+    source = (PROGRAMS / "Probed.java").read_text().splitlines()
     (line,) = [number for number, text in enumerate(source, 1) if "// never reached" in text]
     found: list[list[float]] = []
     for options in (reserved, []):

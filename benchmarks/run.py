@@ -24,6 +24,7 @@ from statistics import median
 from typing import Any
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
@@ -46,7 +47,8 @@ FEW_THREADS = "-Dthreads=10"
 def compile_program(jdk: Path, name: str, to: Path) -> None:
     release = [] if name == "Jdi" else ["--release", "11"]
     subprocess.run(
-        [jdk / "bin" / "javac", *release, "-g", "-d", to, HERE / f"{name}.java"], check=True
+        [jdk / "bin" / "javac", *release, "-g", "-d", to, PROGRAMS / f"{name}.java"],
+        check=True,
     )
 
 

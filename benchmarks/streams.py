@@ -3,7 +3,7 @@
     python benchmarks/streams.py [--jvm 17,25] [--rounds N] [--readme]
 
 prints a table for each JVM; with ``--readme`` it also writes the figures into
-benchmarks/README.md.  The floor (floor.cpp) is compiled with the machine's ``c++``.
+benchmarks/README.md.  The floor (floors/streams.cpp) is compiled with the machine's ``c++``.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests")]
 
@@ -265,7 +266,7 @@ def compile_floor(to: Path) -> Path:
     library = to / "libfloor.so"
     subprocess.run(
         ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", f"-I{include}", f"-I{include}/linux",
-         "-o", library, HERE / "floor.cpp"],
+         "-o", library, HERE / "floors" / "streams.cpp"],
         check=True,
     )  # fmt: skip
     return library
@@ -284,7 +285,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         classes = Path(directory)
         subprocess.run(
-            [jdk / "bin" / "javac", "--release", "11", "-d", classes, HERE / "Streaming.java"],
+            [
+                jdk / "bin" / "javac",
+                "--release",
+                "11",
+                "-d",
+                classes,
+                PROGRAMS / "Streaming.java",
+            ],
             check=True,
         )
         compile_program(jdk, "JdiStreaming", classes)

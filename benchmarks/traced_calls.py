@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
@@ -183,7 +184,8 @@ def main() -> int:
         folder = Path(name)
         javac = jvms.distribution_jdk() / "bin" / "javac"
         subprocess.run(
-            [javac, "-g", "--release", "11", "-d", folder, HERE / "TracedCalls.java"], check=True
+            [javac, "-g", "--release", "11", "-d", folder, PROGRAMS / "TracedCalls.java"],
+            check=True,
         )
         rows: list[tuple[str, float, float]] = []
 

@@ -1,6 +1,6 @@
 """Measures what profiles of locks cost, beside async-profiler, where waits have a fixed rate.
 
-    python benchmarks/lock_costs.py [--jvm 17,25] [--rounds 6]
+    python benchmarks/profiling/lock_costs.py [--jvm 17,25] [--rounds 6]
 
 The program waits 667 times a second for a lock that another thread has for 10 µs to 1 ms. It counts
 the processor time that its threads use for their work; what its process uses beyond that is for
@@ -22,11 +22,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+BENCHMARKS = Path(__file__).parents[1]
+ROOT = BENCHMARKS.parent
+sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from profile_costs import Work, beside, profiled, working  # noqa: E402
+from costs import Work, beside, profiled, working  # noqa: E402
 from run import compile_program, machine  # noqa: E402
 
 import jvms  # noqa: E402

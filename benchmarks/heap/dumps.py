@@ -1,6 +1,6 @@
 """Measures how long a dump file takes to become a snapshot with retained sizes.
 
-    python benchmarks/heap.py [--jvm 17] [--millions 1,10] [--rounds 3] [--directory /dev/shm]
+    python benchmarks/heap/dumps.py [--jvm 17] [--millions 1,10] [--rounds 3] [--directory /dev/shm]
 
 starts Mixed.java with so many objects, has the JVM dump it, and reads the dump in fresh
 processes, the file being in the page cache.  Memory is the most that a process had of its own:
@@ -21,8 +21,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+BENCHMARKS = Path(__file__).parents[1]
+PROGRAMS = BENCHMARKS / "java"
+ROOT = BENCHMARKS.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
@@ -182,7 +183,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.directory) as directory:
         classes = Path(directory) / "classes"
         compile_command = compiler.compile_command(11, None)
-        subprocess.run([*compile_command, "-d", str(classes), str(HERE / "Mixed.java")], check=True)
+        subprocess.run(
+            [*compile_command, "-d", str(classes), str(PROGRAMS / "Mixed.java")],
+            check=True,
+        )
         for millions in map(int, arguments.millions.split(",")):
             path = Path(directory) / "heap.hprof"
             dumped = make_dump(jvm, classes, millions, path)

@@ -1,13 +1,13 @@
 """Measures what profiles cost, beside async-profiler, and whether they reach what they must.
 
-    python benchmarks/profile_costs.py [--jvm 17,25] [--rounds 4]
+    python benchmarks/profiling/costs.py [--jvm 17,25] [--rounds 4]
 
 A program does units of work. A cost is the processor time of its process for a unit while a profile
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
 order by chance, each beside the turns without a profile before and after it. So other work on the
 machine does little harm. A turn begins a moment after the profile does, and so does one after it:
 what a profile of locks changes in the JDK's classes is compiled anew each time.
-`benchmarks/profiles.py` has how right profiles are.
+`benchmarks/profiling/accuracy.py` has how right profiles are.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+BENCHMARKS = Path(__file__).parents[1]
+ROOT = BENCHMARKS.parent
+sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 from run import compile_program, machine  # noqa: E402
 

@@ -1,6 +1,6 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiles.py [--jvm 11,17,21,25] [--seconds 4] [--only shares,ecj,h2,spark]
+    python benchmarks/profiling/accuracy.py [--jvm 11,17] [--seconds 4] [--only shares,ecj,h2,spark]
 
 The first part is a program that measures the processor time of its parts, on a platform thread and
 on a virtual one: the table has the total variation distance of each profile from these, in
@@ -30,9 +30,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
-sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+BENCHMARKS = Path(__file__).parents[1]
+ROOT = BENCHMARKS.parent
+sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 import numpy  # noqa: E402
 from run import compile_program, machine  # noqa: E402

@@ -1,6 +1,6 @@
 """Measures the way from a dump file to the retained sizes of all objects, beside other readers.
 
-    python benchmarks/heap_readers.py [--millions 1,10] [--longest 10] [--shark DIRECTORY]
+    python benchmarks/heap/readers.py [--millions 1,10] [--longest 10] [--shark DIRECTORY]
 
 The others are the heap library of the NetBeans profiler, the one in VisualVM, and Shark, that of
 LeakCanary, where a directory has its jars.  All read the same file from memory, one after the
@@ -20,13 +20,14 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import heap  # the script beside this one, which finds the modules of the tests
+import dumps  # the script beside this one, which finds the modules of the tests
 
 # isort: split
 import compiler
 import jvms
 
-HERE = Path(__file__).parent
+BENCHMARKS = Path(__file__).parents[1]
+PROGRAMS = BENCHMARKS / "java"
 LIMITS = {10: (2.0, 20)}
 """Seconds that so many million objects may take, and how many times as long the others must."""
 
@@ -93,13 +94,13 @@ def read_by_other(command: list[str], warm: Path, path: Path, patience: float) -
 
 
 def report(
-    millions: float, others: dict[str, list[str]], dumps: tuple[Path, Path], options: Options
+    millions: float, others: dict[str, list[str]], files: tuple[Path, Path], options: Options
 ) -> bool:
     """Measure one size and print it; whether that is within the limits."""
-    warm, path = dumps
-    watched = heap.measured(path, memory=True)
+    warm, path = files
+    watched = dumps.measured(path, memory=True)
     mine = statistics.median(
-        heap.measured(path, memory=False)["total"] for _ in range(options.rounds)
+        dumps.measured(path, memory=False)["total"] for _ in range(options.rounds)
     )
     cells = [f"{watched['objects']:,}", f"{mine:.2f} s, {watched['memory'] >> 20:,} MB"]
     best = float("inf")
@@ -140,17 +141,17 @@ def main() -> None:
         if arguments.shark:
             rivals["Shark"] = f"{arguments.shark.absolute()}/*"
         path_of = ["-cp", ":".join([*rivals.values(), str(classes)])]
-        sources = [str(HERE / f"{name}.java") for name in ("Mixed", *rivals)]
+        sources = [str(PROGRAMS / f"{name}.java") for name in ("Mixed", *rivals)]
         compile_command = [*compiler.compile_command(11, None), *path_of, "-d", str(classes)]
         subprocess.run([*compile_command, *sources], check=True)
         warm, path = directory / "warm.hprof", directory / "heap.hprof"
-        heap.make_dump(jvm, classes, 0.02, warm, 10)
+        dumps.make_dump(jvm, classes, 0.02, warm, 10)
         print(
             "| objects | jvmti | " + " | ".join(f"{one} | longer" for one in rivals) + " | limit |"
         )
         print("| --- " * (3 + 2 * len(rivals)) + "|")
         for millions in map(float, arguments.millions.split(",")):
-            heap.make_dump(jvm, classes, millions, path, arguments.longest)
+            dumps.make_dump(jvm, classes, millions, path, arguments.longest)
             room = f"-Xmx{4 if millions < 5 else 10}g"
             others = {name: [jvm.java, room, *path_of, name] for name in rivals}
             options = Options(arguments.rounds, arguments.patience)

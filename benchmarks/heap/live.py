@@ -1,6 +1,6 @@
 """Measures what is asked of a live heap, beside ``jmap`` and beside a bare walk in C++.
 
-    python benchmarks/heap_live.py [--jvm 17,25] [--millions 1,10] [--rounds 5] [--readme]
+    python benchmarks/heap/live.py [--jvm 17,25] [--millions 1,10] [--rounds 5] [--readme]
 
 Each JVM and size gets a fresh program (`Heap.java`).  Times are the best of the rounds; the limits
 are the project's own.
@@ -20,8 +20,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+BENCHMARKS = Path(__file__).parents[1]
+PROGRAMS = BENCHMARKS / "java"
+ROOT = BENCHMARKS.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import jvms  # noqa: E402
@@ -29,7 +30,8 @@ import jvmti  # noqa: E402
 from jvmti.heap import Snapshot  # noqa: E402
 from jvmti.target import hotspot  # noqa: E402
 
-README = HERE / "README.md"
+README = BENCHMARKS / "README.md"
+FLOOR = BENCHMARKS / "floors" / "heap.cpp"
 MARKS = ("<!-- heap figures -->", "<!-- end of heap figures -->")
 
 
@@ -56,7 +58,15 @@ def built(directory: Path) -> Path:
     subprocess.run(
         [
             *("c++", "-O2", "-shared", "-fPIC", "-std=c++17", "-fno-exceptions"),
-            *("-I", include, "-I", include / "linux", "-o", library, HERE / "floor_heap.cpp"),
+            *(
+                "-I",
+                include,
+                "-I",
+                include / "linux",
+                "-o",
+                library,
+                FLOOR,
+            ),
         ],
         check=True,
     )
@@ -240,7 +250,14 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary:
         classes = Path(temporary)
         subprocess.run(
-            [jdk / "bin" / "javac", "--release", "11", "-d", classes, HERE / "Heap.java"],
+            [
+                jdk / "bin" / "javac",
+                "--release",
+                "11",
+                "-d",
+                classes,
+                PROGRAMS / "Heap.java",
+            ],
             check=True,
         )
         floor = built(classes)

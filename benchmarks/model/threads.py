@@ -1,6 +1,6 @@
 """All threads of a program with five hundred of them, with stacks, lines and names, as objects.
 
-The figures of docs/threads.md.  `make bench BENCH=model_threads`, with names of VMs as ARGS: each
+The figures of docs/threads.md.  `make bench BENCH=model/threads`, with names of VMs as ARGS: each
 VM gets a fresh program (Target.java), and the median of thirty samples counts, after the first,
 which is measured apart because it looks up the names of all methods.  Before that, the variables of
 one frame are read, with and without the other threads.
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
 from run import compile_program, target
 

@@ -1,6 +1,6 @@
 """Measures files of profiles: how long a million samples take to write, and a recording to read.
 
-    python benchmarks/profile_formats.py [--jvm 25] [--megabytes 100]
+    python benchmarks/profiling/formats.py [--jvm 25] [--megabytes 100]
 
 The recording is made by the JVM's Flight Recorder from a program that allocates and parks on
 thousands of stacks. `jfr print --json` of the same JDK and `jfrconv` of async-profiler read the
@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-HERE = Path(__file__).parent
-ROOT = HERE.parent
+BENCHMARKS = Path(__file__).parents[1]
+ROOT = BENCHMARKS.parent
 # The tests first: their package profiles is meant, not the benchmark of that name.
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts"), str(HERE)]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts"), str(BENCHMARKS)]
 
 from run import compile_program, machine  # noqa: E402
 

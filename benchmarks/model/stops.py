@@ -1,6 +1,6 @@
 """Measures what a breakpoint costs that stops nobody, beside the same in an agent in C++.
 
-    python benchmarks/model_stops.py [--jvm 17,25] [--quick]
+    python benchmarks/model/stops.py [--jvm 17,25] [--quick]
 
 The Java program times itself how long a thread needs to pass; the two ways take turns.
 """
@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+BENCHMARKS = Path(__file__).parents[1]
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests")]
 
 from answered import Program  # noqa: E402
 from run import best, compile_program, machine, time_of  # noqa: E402
@@ -34,7 +34,7 @@ def build_floor(directory: Path) -> Path:
     include = jvms.named("25").home / "include"
     library = directory / "libfloor.so"
     command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, HERE / "floor_stopped.cpp"]
+    command += ["-I", include / "linux", "-o", library, BENCHMARKS / "floors" / "stopped.cpp"]
     subprocess.run(command, check=True)
     return library
 

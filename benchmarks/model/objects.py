@@ -1,6 +1,6 @@
 """Measures what exploring a JVM through objects costs.
 
-    python benchmarks/model.py [--jvm 17,25] [--rounds 5]
+    python benchmarks/model/objects.py [--jvm 17,25] [--rounds 5]
 
 Each figure is the best median of the rounds, with the program and Python on one processor, as in
 run.py; that across processors stands beside it.
@@ -20,8 +20,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+BENCHMARKS = Path(__file__).parents[1]
+PROGRAMS = BENCHMARKS / "java"
+sys.path.insert(0, str(BENCHMARKS.parent / "tests"))
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -33,7 +34,7 @@ def program(jvm: jvms.Jvm, name: str) -> Iterator[int]:
     jdk = jvms.distribution_jdk()
     assert jdk is not None, "make java installs one"
     with tempfile.TemporaryDirectory() as directory:
-        source = HERE / f"{name}.java"
+        source = PROGRAMS / f"{name}.java"
         compiler = [jdk / "bin" / "javac", "--release", "11", "-g", "-d", directory]
         subprocess.run([*compiler, source], check=True)
         with subprocess.Popen(

@@ -1,6 +1,6 @@
 """Measures what is asked of all classes of a big program.
 
-    python benchmarks/model_classes.py [--jvm 17,25] [--classes 30000] [--rounds 7] [--readme]
+    python benchmarks/model/classes.py [--jvm 17,25] [--classes 30000] [--rounds 7] [--readme]
 
 Each JVM gets a fresh program (`ManyClasses.java`).  Times are the best of the rounds; the limits
 are the project's own.
@@ -20,14 +20,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "tests"))
+BENCHMARKS = Path(__file__).parents[1]
+PROGRAMS = BENCHMARKS / "java"
+sys.path.insert(0, str(BENCHMARKS.parent / "tests"))
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 
-README = HERE / "README.md"
+README = BENCHMARKS / "README.md"
 MARKS = ("<!-- class figures -->", "<!-- end of class figures -->")
 
 
@@ -109,7 +110,7 @@ def main() -> None:
     tables = []
     with tempfile.TemporaryDirectory() as directory:
         command = [*compiler.compile_command(11, None), "-d", directory]
-        subprocess.run([*command, str(HERE / "ManyClasses.java")], check=True)
+        subprocess.run([*command, str(PROGRAMS / "ManyClasses.java")], check=True)
         for name in options.jvm.split(","):
             jvm = jvms.named(name)
             with (

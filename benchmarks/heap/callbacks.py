@@ -1,6 +1,6 @@
 """Measures heap walks with a Python function for each object, beside callbacks in C++.
 
-    python benchmarks/heap_callbacks.py [--jvm 17,25] [--objects 1000000]
+    python benchmarks/heap/callbacks.py [--jvm 17,25] [--objects 1000000]
 
 The Java program walks its own heap for the figures in C++; the same JVM is walked by both.  Of
 three walks on one processor and three on all the fastest counts.  JDI has nothing like it.
@@ -17,8 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
+BENCHMARKS = Path(__file__).parents[1]
+sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests")]
 
 from run import best, compile_program, machine, time_of  # noqa: E402
 
@@ -52,7 +52,7 @@ def build_floor(directory: Path) -> Path:
     include = jvms.named("25").home / "include"
     library = directory / "libfloor.so"
     command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, HERE / "floor_walk.cpp"]
+    command += ["-I", include / "linux", "-o", library, BENCHMARKS / "floors" / "walk.cpp"]
     subprocess.run(command, check=True)
     return library
 
