@@ -12,7 +12,7 @@ QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrat
     heap/live/test_histogram.py heap/live/test_live_snapshot.py heap/test_query.py \
     model/test_classes.py model/test_frames.py model/test_objects.py model/test_threads.py \
     target/test_attach.py target/test_hotspot.py target/test_launch.py robustness/calls/test_nulls.py \
-    wire/test_codecs.py wire/test_columns.py commands/test_commands.py test_model.py test_ways_in.py)
+    wire/test_codecs.py wire/test_columns.py commands/test_commands.py model/test_vm.py target/test_ways_in.py)
 BENCH ?= run
 WHEEL_ARGS ?=
 SANITIZE ?= address,undefined

@@ -46,7 +46,7 @@ class Mutation(NamedTuple):
 CALLS = "tests/conformance/threads/test_thread.py tests/conformance/classes/test_class.py tests/wire/test_columns.py"
 HEAP = "tests/heap/live/test_scan.py tests/heap/live/test_live_rows.py tests/heap/live/test_referrers.py"
 WALKS = "tests/conformance/objects/test_heap_walks.py"
-STOPS = "tests/model/test_stops.py"
+STOPS = "tests/debug/test_stops.py"
 STREAMS = "tests/events/streams/test_streams.py"
 HANDLERS = "tests/events"
 JNI = "tests/conformance"
@@ -67,7 +67,7 @@ MUTATIONS = (
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
     Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/wire/test_wrong_handles.py"),
     Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/model/test_frames.py tests/robustness/calls/test_nulls.py"),
-    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
+    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/target/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
     Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/wire/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
     Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/leaving/test_interruptions.py tests/events"),
@@ -101,8 +101,8 @@ MUTATIONS = (
     Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/leaving/test_leaving.py"),
     Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;", "", "tests/conformance tests/events"),
     # ---- the package: what travels
-    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/test_handlers.py tests/robustness/leaving/test_interruptions.py"),
-    Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/leaving/test_interruptions.py tests/test_ways_in.py"),
+    Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/handlers/test_handlers.py tests/robustness/leaving/test_interruptions.py"),
+    Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/leaving/test_interruptions.py tests/target/test_ways_in.py"),
     Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/wire/test_layouts.py"),
     Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
     Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/wire/test_columns.py"),

@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 import maven  # noqa: E402
-import mixed_session  # noqa: E402
+from package import mixed_session  # noqa: E402
 
 PYSPARK = "3.5.3"
 TOMCAT = "10.1.30"

@@ -30,13 +30,12 @@ import pytest
 import agent_builds
 import bytecode  # noqa: F401 - before what it keeps
 import compiler
-import cost
 import jvms
 import prepared
 import programs
-import turns
 from conformance.evidence import BOOK, FOLDERS, REPORT, SAVED, Evidence, counts
-from scheduling import is_long, unit_of
+from runs import cost, turns
+from runs.scheduling import is_long, unit_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -359,6 +358,6 @@ def tell(terminalreporter: pytest.TerminalReporter, title: str, names: list[str]
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Several workers (`-n 2`) share the tests, each file's on one JVM together."""
-    from scheduling import ByFileAndJvm
+    from runs.scheduling import ByFileAndJvm
 
     return ByFileAndJvm(config, log)

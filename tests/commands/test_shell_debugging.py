@@ -11,6 +11,7 @@ import pytest
 import compiler
 import jvmti
 from commands.test_shell import SHELL, WITHOUT_IPYTHON, run
+from debug.stopping import LINE, SOON, start
 from jvmti.interface.errors import Error
 from jvmti.shell import magics, scripts
 from jvmti.shell.completion import Completer
@@ -19,7 +20,6 @@ from jvmti.shell.debugger.debugging import debugging
 from jvmti.shell.debugger.source_lines import numbered
 from jvmti.shell.registry import UsageError
 from jvmti.sources.source import Source
-from model.stopping import LINE, SOON, start
 from terminals import Terminal
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import compiler
+from debug.stopping import LINE, SOON, start
 from editors.configurations import configuration
-from model.stopping import LINE, SOON, start
 
 if TYPE_CHECKING:
     from jvms import Jvm

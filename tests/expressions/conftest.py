@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from debug import stopping
 from expressions import judged
-from model import stopping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

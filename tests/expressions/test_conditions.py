@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from debug import stopping
+from debug.stopping import LINE, SOON, method
 from jvmti.errors import ExpressionError
 from jvmti.expressions import JavaCondition, condition
-from model import stopping
-from model.stopping import LINE, SOON, method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

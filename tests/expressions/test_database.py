@@ -9,9 +9,9 @@ import pytest
 import compiler
 import jars
 import jvmti
+from debug.stopping import SOON, reserving
 from jvmti.errors import ExpressionError
 from jvmti.expressions import completions, condition, evaluated
-from model.stopping import SOON, reserving
 
 if TYPE_CHECKING:
     from jvms import Jvm

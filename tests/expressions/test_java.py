@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from debug.stopping import SOON
 from expressions import judged
 from expressions.conftest import started
 from jvmti.errors import ExpressionError
 from jvmti.expressions import evaluate, evaluated
-from model.stopping import SOON
 
 if TYPE_CHECKING:
     from jvms import Jvm

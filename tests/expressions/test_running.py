@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from debug.stopping import SOON
 from expressions import judged
 from jvmti.errors import CallTimeout, ExpressionError, LeavingFrame, StopOver
 from jvmti.expressions import assign, condition, evaluate, evaluated
-from model.stopping import SOON
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop

@@ -20,8 +20,8 @@ import pytest
 import compiler
 import jvms
 import jvmti
-import mixed_session
 from jvmti.commands.conformance import BROKEN, RETURNED, conformance
+from package import mixed_session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,22 @@ def test_every_room_says_what_lives_there() -> None:
         for room in ROOMS
     }
     assert [name for name, text in said.items() if len((text or "").splitlines()) < 3] == []
+
+
+CODE = {".py", ".cpp", ".h"}
+
+
+def test_no_folder_has_too_many_files() -> None:
+    files = [
+        path.relative_to(jvms.ROOT)
+        for folder in ("src", "native", "tests", "benchmarks", "scripts", "examples")
+        for path in (jvms.ROOT / folder).rglob("*")
+        if path.suffix in CODE and path.name != "__init__.py"
+    ]
+    counts = Counter(str(path.parent) for path in files)
+    assert len(counts) > 100
+    del counts["native/agent/engines/profiling/samplings"]  # moves next
+    assert {folder: count for folder, count in counts.items() if count > 16} == {}
 
 
 def test_no_file_of_the_agent_is_long() -> None:

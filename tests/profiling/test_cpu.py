@@ -83,7 +83,8 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     main = of_thread(profile, "main")
     assert main.kinds == (Kind.CPU,)
     assert main.weight == pytest.approx(sum(known.values()), rel=0.1)
-    # Other tests run beside it; alone it is 1.2 times the noise, as benchmarks/profiling/accuracy.py shows.
+    # Other tests run beside it; alone it is 1.2 times the noise, as
+    # benchmarks/profiling/accuracy.py shows.
     assert error(main, known) < 3 * noise(known, len(main)) + 2
     (limits,) = profile.limits
     assert limits.engine == engine

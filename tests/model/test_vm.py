@@ -1,3 +1,5 @@
+"""A JVM as objects: what is there, and what a pure Python program makes of it."""
+
 from __future__ import annotations
 
 import re
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def vm(witness: JavaProgram) -> Iterator[jvmti.VM]:
     with jvmti.attach(witness.pid, timeout=30) as attached:
+        LockFinder(attached)  # the session keeps its environment
         yield attached
     assert witness.running()
 
@@ -257,7 +260,7 @@ def test_no_deadlock_is_seen_where_threads_only_wait(vm: jvmti.VM) -> None:
 def test_the_first_example_of_the_readme_works(
     witness: JavaProgram, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (Path(__file__).parent.parent / "README.md").read_text()
+    page = (Path(__file__).parents[2] / "README.md").read_text()
     example = re.findall(r"```python\n(.*?)```", page, re.S)[0]
     assert '"MyServer"' in example
     exec(example.replace('"MyServer"', str(witness.pid)), {})

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from model import stopping
+from debug import stopping
 
 if TYPE_CHECKING:
     from pathlib import Path

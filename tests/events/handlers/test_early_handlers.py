@@ -75,7 +75,7 @@ KILLED = """
 import sys
 import jvmti
 sys.path.insert(0, sys.argv[1])
-from events.test_early_handlers import begin_and_join
+from events.handlers.test_early_handlers import begin_and_join
 vm = jvmti.launch(sys.argv[2:], hold=True)
 def start(event):
     print("joins", flush=True)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
+from debug import stopping
+from debug.stopping import LINE, SOON, method
 from jvmti.debug.conditions import ConditionError, ControllerCondition, compiled, parse
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.structures import LocalVariableEntry
@@ -20,8 +22,6 @@ from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
 from jvmti.operations.agent import AgentOperations
-from model import stopping
-from model.stopping import LINE, SOON, method
 from prepared import Prepared
 
 if TYPE_CHECKING:

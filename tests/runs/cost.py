@@ -1,9 +1,9 @@
 """What tests cost: processor seconds, and starts of JVMs and Pythons, by file of tests and JVM.
 
 `JVMTI_TEST_COST=DIRECTORY pytest …` makes each process of the run leave a file there;
-`python tests/cost.py DIRECTORY` adds them up by folder (`--files`: by file).  Wall time says
-little on a machine that does other work; processor time counts the same everywhere.  A JVM that a
-command starts counts as the command's: its time is there, its start is not.
+`python tests/runs/cost.py DIRECTORY` adds them up by folder (`--files`: by file).  Wall time
+says little on a machine that does other work; processor time counts the same everywhere.  A JVM
+that a command starts counts as the command's: its time is there, its start is not.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Meter:
         """A test, with the fixtures that it makes and those that end with it."""
         result = yield
         parameters = getattr(getattr(item, "callspec", None), "params", {})
-        file = item.path.relative_to(Path(__file__).parent).as_posix()
+        file = item.path.relative_to(Path(__file__).parents[1]).as_posix()
         self._charge(file, str(parameters.get("jvm", "-")), tests=1)
         return result
 

@@ -21,12 +21,12 @@ import jvms
 if TYPE_CHECKING:
     import pytest
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 
 ON_EVERY_JVM = ("conformance", "events")
 """The tests of what the VM does: each JVM has to show all of it, but for `ON_TWO`."""
 
-IN_TURN = ("robustness", "model/test_frame_locals.py", "test_java_programs.py")
+IN_TURN = ("robustness", "debug/test_frame_locals.py", "test_java_programs.py")
 """The tests that run on the newest JVM and on one of the others, the interpreter-only VM among
 them, which differs in what it offers and survives."""
 

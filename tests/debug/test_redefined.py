@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from debug import stopping
 from jvmti.env.structures import ClassDefinition
-from model import stopping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 import jvmti
+from debug import stopping
+from debug.stopping import LINE, SOON
 from jvms import Jvm
 from jvmti.debug.conditions import ConditionError
 from jvmti.debug.stops import Stop, StopRequest
@@ -20,8 +22,6 @@ from jvmti.interface.errors import (
     StopOver,
     UnmodifiableClass,
 )
-from model import stopping
-from model.stopping import LINE, SOON
 from prepared import attaching
 from programs import JavaProgram, JavaPrograms
 

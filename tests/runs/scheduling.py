@@ -24,7 +24,7 @@ LONGEST = (
     "robustness/faults/test_damaged_classes.py",
     "robustness/stopped/test_locks.py",
     "tracing/test_under_fire.py",
-    "model/test_stops.py",
+    "debug/test_stops.py",
     "heap/test_records.py",
     "heap/live/test_collectors.py",
     "robustness/faults/test_failing_allocations.py",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import jvms
     import programs
 
-SOURCE = Path(__file__).parent.parent / "native" / "calls.c"
+SOURCE = Path(__file__).parents[2] / "native" / "calls.c"
 VALUES = "true, -8, €, -16000, -2000000000, -9000000000000000000, 1.5, -2.25"
 TOLD = [True, -8, "€", -16000, -2000000000, -9000000000000000000, 1.5, -2.25]
 #: A call of the library, the JNI function that it is, and the Java method that it arrives in.

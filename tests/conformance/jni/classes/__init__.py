@@ -1,0 +1,1 @@
+"""The functions of JNI on classes; as in ``src/jvmti/jni/classes``."""

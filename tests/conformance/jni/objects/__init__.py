@@ -1,0 +1,1 @@
+"""The functions of JNI on objects; as in ``src/jvmti/jni/objects``."""

@@ -1,0 +1,1 @@
+"""Heaps on the command line and in reports."""
