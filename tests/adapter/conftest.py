@@ -42,15 +42,20 @@ def way(request: pytest.FixtureRequest) -> str:
 def begin(
     way: str, command: list[str], java_program: JavaPrograms, client: Client
 ) -> Callable[..., Client]:
-    """Begin a session with the program: it is launched, or attached to while it runs."""
+    """Begin a session with the program: it is launched, or attached to while it runs.
+
+    With lines, and the compiler of the program where a test depends on it.
+    """
 
     sources = [str(SOURCE.parent)]
 
-    def begun(*lines: int | dict[str, Any]) -> Client:
+    def begun(*lines: int | dict[str, Any], compiled_by: str | None = None) -> Client:
         if way == "launched":
-            client.launch(*lines, command=command, sourcePaths=sources)
+            classes = compiler.classes("Debugged", compiler=compiled_by)
+            started = [str(classes) if one == command[-2] else one for one in command]
+            client.launch(*lines, command=started, sourcePaths=sources)
         else:
-            program = java_program("Debugged")
+            program = java_program("Debugged", compiled_by=compiled_by)
             program.expect("ready")
             client.attach(program.pid, *lines, sourcePaths=sources)
         return client

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import compiler
+import jvms
 from adapter.client import SOURCE, Client, Failed, line
 
 if TYPE_CHECKING:
@@ -298,17 +300,34 @@ def test_threads_that_start_and_end_are_reported(client: Client, command: list[s
 def test_a_changed_source_replaces_the_code_of_the_running_program(
     begin: Begin, tmp_path: Path
 ) -> None:
-    """Breakpoints stay where they were; what does not compile is said."""
+    """Breakpoints stay where they were; what does not compile is said, and what the VM refuses."""
     javac = compiler.javac_home(11)
     if javac is None:
         pytest.skip("no javac here")
-    client = begin(line("GROSS"))
+    code_is_replaced(begin, "javac", str(javac / "bin" / "javac"), tmp_path)
+
+
+@pytest.mark.since(17)
+def test_a_source_that_ecj_compiles_replaces_code_that_ecj_has_compiled(
+    begin: Begin, tmp_path: Path
+) -> None:
+    """The program's own VM runs it, as its jar."""
+    code_is_replaced(begin, "ecj", str(ecj()), tmp_path)
+
+
+def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -> None:
+    """Change a method of the program, and what the VM does not let change."""
+    client = begin(line("GROSS"), compiled_by=compiled_by)
     thread = client.stopped("breakpoint")
-    changed = tmp_path / "Debugged.java"
-    changed.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000;"))
-    chosen = {"sources": [str(changed)], "javac": str(javac / "bin" / "javac")}
-    results = client.ask("redefineClasses", **chosen)["classes"]
-    assert {"name": "Debugged", "redefined": True} in results
+    changed = place / "Debugged.java"
+    changed.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000; // \u00e9"))
+
+    def redefined() -> Any:
+        given = {"sources": [str(changed)], "javac": chosen}
+        results = client.ask("redefineClasses", **given)["classes"]
+        return next(one for one in results if one["name"] == "Debugged")
+
+    assert redefined() == {"name": "Debugged", "redefined": True}
     client.ask("continue", threadId=thread)
     while True:
         thread = client.stopped("breakpoint")
@@ -318,10 +337,45 @@ def test_a_changed_source_replaces_the_code_of_the_running_program(
         client.ask("continue", threadId=thread)
     changed.write_text(SOURCE.read_text().replace("count * 100;", "count * ;"))
     with pytest.raises(Failed, match="does not compile"):
-        client.ask("redefineClasses", **chosen)
-    changed.write_text(SOURCE.read_text().replace("    String note", "    int added; String note"))
-    results = client.ask("redefineClasses", **chosen)["classes"]
-    refused = next(one for one in results if one["name"] == "Debugged")
-    assert not refused["redefined"]
-    assert refused["message"]
+        redefined()
+    for declared, why in (
+        ("int added;", r"adds, removes or changes fields.* \(adds int added\)$"),
+        ("void made(int n) {}", r"adds a method.* \(adds void made\(int\)\)$"),
+    ):
+        changed.write_text(SOURCE.read_text().replace("    String note", f"{declared} String note"))
+        refused = redefined()
+        assert not refused["redefined"]
+        assert re.search(why, refused["message"]), refused
+    assert client.evaluate(thread, "number == count")["result"] == "true"
+    client.disconnect()
+
+
+def ecj() -> Path:
+    """The jar of ECJ."""
+    jar = jvms.INSTALLED / "ecj" / "ecj.jar"
+    if not jar.exists():
+        pytest.skip("ECJ is not installed")
+    return jar
+
+
+@pytest.mark.on("11")
+@pytest.mark.parametrize("there_is_another", [True, False])
+def test_a_compiler_that_needs_a_newer_java_than_the_programs_runs_on_the_one_on_path(
+    command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there_is_another: bool
+) -> None:
+    """ECJ is such a one. Where there is none, it is not the source that is wrong."""
+    newer = jvms.named("25").home / "bin"
+    monkeypatch.setenv("PATH", f"{newer}:/nowhere" if there_is_another else "/nowhere")
+    client = Client()
+    client.launch(line("GROSS"), command=command)
+    client.stopped("breakpoint")
+    source = tmp_path / "Debugged.java"
+    source.write_text(SOURCE.read_text())
+    given = {"sources": [str(source)], "javac": str(ecj())}
+    if there_is_another:
+        results = client.ask("redefineClasses", **given)["classes"]
+        assert {"name": "Debugged", "redefined": True} in results
+    else:
+        with pytest.raises(Failed, match="needs a newer Java than the program's"):
+            client.ask("redefineClasses", **given)
     client.disconnect()

@@ -7,17 +7,19 @@ says why.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jvmti.adapter.code.changed_members import changed_members
 from jvmti.adapter.code.source_places import declared_in
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.classfile.structure import ClassFile
 from jvmti.deferred import shutil, subprocess, tempfile
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import Error, JvmtiError
 from jvmti.text.printable import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _QUICK = ("-XX:+IgnoreUnrecognizedVMOptions", "-XX:TieredStopAtLevel=1")
 compiler pays, which takes two fifths of the processor time."""
 _WITHIN = 120.0
 """Seconds that a compilation may take."""
+_TOO_NEW = "UnsupportedClassVersionError"
+"""Words of the launcher about a compiler for newer VMs."""
 
 
 class ReplacementRequests:
@@ -98,42 +102,38 @@ class ReplacementRequests:
                 "there is no javac, neither in the program's JDK nor on PATH; javac names one"
             )
         path = ":".join(map(str, vm.source_path.class_path))
-        command = [*self._started(javac), "-g", "-nowarn", "-proc:none", "-d", str(place)]
+        options = ["-g", "-nowarn", "-proc:none", "-encoding", "UTF-8", "-d", str(place)]
         release = str(self._release(sources))
         home = vm.source_path.java_home
         if javac.endswith(".jar") and home is not None:
             # Its --release needs a file that runtime images leave out.
-            command += ["-source", release, "-target", release, "--system", str(home)]
+            options += ["-source", release, "-target", release, "--system", str(home)]
         else:
-            command += ["--release", release]
-        try:
-            done = subprocess.run(
-                [*command, "-cp", path, *sources],
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=_WITHIN,
-                check=False,
-                stdin=subprocess.DEVNULL,
+            options += ["--release", release]
+        failed, said = True, ""
+        for beginning in self._started(javac):
+            failed, said = _run([*beginning, *options, "-cp", path, *sources], javac)
+            if _TOO_NEW not in said:
+                break
+        else:
+            raise RequestFailed(
+                f"{javac} needs a newer Java than the program's, and there is none on PATH"
             )
-        except OSError as error:
-            raise RequestFailed(f"{javac} cannot be started: {error.strerror}") from None
-        except subprocess.TimeoutExpired:
-            raise RequestFailed(f"{javac} has not ended within {_WITHIN:.0f} seconds") from None
-        if done.returncode != 0:
-            text = printable_lines((done.stderr or done.stdout)[:4000].strip())
-            raise RequestFailed(f"the source does not compile:\n{text}")
+        if failed:
+            raise RequestFailed(f"the source does not compile:\n{said}")
 
-    def _started(self, compiler: str) -> list[str]:
-        """The beginning of the command that runs a compiler; ECJ is a jar."""
+    def _started(self, compiler: str) -> list[list[str]]:
+        """The beginnings of commands that may run a compiler, the best first; ECJ is a jar."""
         if not compiler.endswith(".jar"):
-            return [compiler, *(f"-J{option}" for option in _QUICK)]
+            return [[compiler, *(f"-J{option}" for option in _QUICK)]]
         home = self._session.vm.source_path.java_home
         own = None if home is None else home / "bin" / "java"
-        java = str(own) if own is not None and own.is_file() else shutil.which("java") or ""
-        if not java:
+        javas = [str(own)] if own is not None and own.is_file() else []
+        if on_path := shutil.which("java"):
+            javas.append(on_path)
+        if not javas:
             raise RequestFailed(f"there is no java to run {compiler} with")
-        return [java, *_QUICK, "-jar", compiler]
+        return [[java, *_QUICK, "-jar", compiler] for java in javas]
 
     def _release(self, sources: list[str]) -> int:
         """The release of Java that the sources were compiled for: class files say it."""
@@ -151,14 +151,39 @@ class ReplacementRequests:
             data = file.read_bytes()
         except OSError as error:
             raise RequestFailed(f"{file} cannot be read: {error.strerror}") from None
-        name = ClassFile(data).name.replace("/", ".")
+        content = ClassFile(data)
+        name = content.name.replace("/", ".")
         for cls in self._session.vm.classes.named(name):
             result: dict[str, Any] = {"name": printable(name), "redefined": True}
             try:
                 cls.redefine(data)
+            except JvmtiError as error:
+                why = explained(error)
+                with contextlib.suppress(JvmtiError):  # the class has been unloaded
+                    why += changed_members(cls, content)
+                result |= {"redefined": False, "message": why}
             except Error as error:
                 result |= {"redefined": False, "message": explained(error)}
             yield result
+
+
+def _run(command: list[str], compiler: str) -> tuple[bool, str]:
+    """Run a compiler; whether it failed, and what it said."""
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_WITHIN,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except OSError as error:
+        raise RequestFailed(f"{compiler} cannot be started: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise RequestFailed(f"{compiler} has not ended within {_WITHIN:.0f} seconds") from None
+    return done.returncode != 0, printable_lines((done.stderr or done.stdout)[:4000].strip())
 
 
 __all__ = ["ReplacementRequests"]
