@@ -14,6 +14,7 @@ from debug import stopping
 from debug.stopping import LINE, SOON
 from jvms import Jvm
 from jvmti.debug.conditions import ConditionError
+from jvmti.debug.late import step_probes
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import (
     ClassNotPrepared,
@@ -443,6 +444,25 @@ def test_nothing_of_steps_stays_in_the_classes(vm: jvmti.VM, program: JavaProgra
         assert bytes(gate.class_file) != before[1]
     program.ask("join t")
     assert [bytes(one.class_file) for one in classes] == before
+
+
+def test_classes_that_were_stepped_through_long_ago_lose_their_probes(
+    vm: jvmti.VM, program: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_probes, "_MOST_CLASSES", 1)
+    earlier = vm.find_class("Stopping$Handler")
+    before = bytes(earlier.class_file)
+    with vm.breakpoint("Stopping", "another") as stops:
+        program.ask("start t other 1")
+        stop = taken(stops)
+        vm.breakpoints.step_probes.add(stops, [one for one in earlier.methods if one.lines])
+        assert bytes(earlier.class_file) != before
+        stop = stepped(stop, "into")
+        assert (stop.method.name, stop.line) == ("add", LINE["twice"])
+        assert bytes(earlier.class_file) == before
+        stop = stepped(stop)
+        assert (stop.line, stop.locals["twice"]) == (LINE["sum"], 0)
+    assert program.ask("join t") == "5"
 
 
 STEPPING = """

@@ -41,6 +41,12 @@ _MOST_TARGETS = 64
 """The number of classes below that of a call, which get probes for a step into it."""
 DEEPEST = 32
 """The number of frames in which a step may end."""
+_MOST_CLASSES = 64
+"""The classes that keep probes for steps that have ended: those stepped through last."""
+_MOST_THREADS = 64
+"""The threads whose classes keep their probes however many others step."""
+_ANNOUNCED = 0
+"""In place of the `id` of a thread: what a breakpoint has prepared."""
 
 
 def _pushed(code: bytes) -> Iterator[int | None]:
@@ -116,6 +122,8 @@ class StepProbes(EventProbes):
         self._last: tuple[int, list[tuple[Method, int]], Callers] | None = None
         """The callers of the last usual step: the code and the calls that they are of. Forgotten
         with any change of the plan."""
+        self._arrivals: dict[Hashable, dict[int, set[str]]] = {}
+        """By owner and by `id` of the thread, the classes that its last step may arrive in."""
         self._changing = threading.RLock()
         self._model = vm
         super().__init__(vm)
@@ -156,6 +164,31 @@ class StepProbes(EventProbes):
                 self._last = None
         return list(lacking)
 
+    def _note_arrivals(self, owner: Hashable, thread: Thread, methods: Iterable[Method]) -> None:
+        """Keep the probes of the classes that a thread may arrive in, until its next step."""
+        its = self._arrivals.setdefault(owner, {})
+        its.pop(id(thread), None)
+        its[id(thread)] = names = {one.class_name for one in methods}
+        if len(its) > _MOST_THREADS:
+            del its[next(one for one in its if one != _ANNOUNCED)]
+        planned = self._names.get(owner, {})
+        for name in names & planned.keys():
+            planned[name] = planned.pop(name)  # the last of them
+
+    def _given_back(self, owner: Hashable) -> list[Class]:
+        """Plan no more probes in what an owner stepped through long ago; return its classes.
+
+        A long session of a debugger would have them in all that it has ever come by.
+        """
+        planned = self._names[owner]
+        needed = set().union(*self._arrivals.get(owner, {}).values())
+        old = [name for name in planned if name not in needed]
+        surplus = old[: max(0, len(planned) - _MOST_CLASSES)]
+        for name in surplus:
+            del planned[name]
+        self._last = None
+        return [cls for name in surplus for cls in self._vm.classes(exactly(name))]
+
     def covers(self, method: Method) -> bool:
         """Whether new calls of a method have probes."""
         name, class_name = method.name, method.class_name
@@ -171,6 +204,8 @@ class StepProbes(EventProbes):
         if len(methods) > _MOST_METHODS:
             return
         with self._changing:
+            names = self._arrivals.setdefault(owner, {}).setdefault(_ANNOUNCED, set())
+            names.update(one.class_name for one in methods)
             if self._add(owner, [one for one in methods if self._stays_small(one)]):
                 self._send()
 
@@ -206,11 +241,14 @@ class StepProbes(EventProbes):
         with self._changing:
             if how is How.OVER:
                 if stack is not None and stack.code >= 0 and (found := self._usual(owner, stack)):
+                    methods = [one.method for one in stack.frames[:DEEPEST]]
+                    self._note_arrivals(owner, thread, methods)
                     return found
                 places = self._places_of(thread)
                 # The usual step, which needs no more probes.
                 if places and self.covers(places[0].method):
                     self._add(owner, [places[0].method])
+                    self._note_arrivals(owner, thread, [one.method for one in places])
                     return self._callers(places)
             frames = thread.get_frames(DEEPEST)
             has_lines = [one for one in frames if one.line is not None]
@@ -224,7 +262,9 @@ class StepProbes(EventProbes):
                 reflects = calls_reflection(frames[0])
                 wanted += [one for one in called if skips is None or not skips(one.class_name)]
             classes = self._add(owner, wanted)
+            self._note_arrivals(owner, thread, [*(one.method for one in frames), *wanted])
             if classes:
+                classes += self._given_back(owner)
                 self._send()
                 self._place(self.modifiable(classes))
                 # Methods of frames that were seen before are the new versions by now.
@@ -313,6 +353,7 @@ class StepProbes(EventProbes):
         """
         with self._changing:
             its, self._last = self._names.pop(owner, None), None
+            self._arrivals.pop(owner, None)
             if its is None or self._model.closed:
                 return
             self._send()
