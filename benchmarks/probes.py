@@ -29,8 +29,9 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 from answered import Program, nothing  # noqa: E402
+from java_tracers import Arthas  # noqa: E402
 from run import compile_program, machine  # noqa: E402
-from traced_calls import METHODS, PORT, Target, load_arthas, logged, traced  # noqa: E402
+from traced_calls import METHODS, Target, logged, traced  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -172,11 +173,12 @@ def longest_safepoint(text: str) -> float:
     return max(map(int, found)) / 1e9
 
 
+WARM = 20
+"""Seconds until a thousand classes have been compiled, on a slow machine, too."""
 SOON = {"17": 10, "25": 3}
 """Seconds after which a program is asked to be as fast as before it had probes."""
 
 
-RETRANSFORMED = "the same classes retransformed twice without a change"
 Rates = list[tuple[float, list[float]]]
 
 
@@ -196,8 +198,8 @@ def seconds_until(rates: Rates, began: float, before: float) -> float:
 def warmed(program: Working) -> tuple[float, float]:
     """Calls a second once all is compiled, and how long the program took for it."""
     began = time.monotonic()
-    rates = program.lines(13)
-    before = statistics.median(one[2] for when, one in rates if when - began > 10)
+    rates = program.lines(WARM)
+    before = statistics.median(one[2] for when, one in rates if when - began > WARM - 3)
     return before, seconds_until(rates, began, before)
 
 
@@ -210,13 +212,11 @@ def recovered(program: Working, before: float, soon: float) -> tuple[float, floa
 
 
 def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
-    """A thousand hot classes get probes, and lose them."""
+    """A thousand hot classes get probes."""
     log = classes / "safepoints"
-    soon = SOON.get(jvm.name, 10)
     with working(jvm, classes, f"-Xlog:safepoint=info:file={log}") as program:
-        pid = program.process.pid
-        before, started = warmed(program)
-        with jvmti.attach(pid, timeout=30) as vm:
+        program.lines(13)
+        with jvmti.attach(program.process.pid, timeout=30) as vm:
             vm.classes  # noqa: B018  (the list is there before the clock starts)
             logged = log.stat().st_size
             began = time.monotonic()
@@ -224,79 +224,78 @@ def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
             took = time.monotonic() - began
             stopped = longest_safepoint(log.read_text()[logged:])
             assert trace.classes == CLASSES, trace.classes
-            program.lines(3)
             trace.close()
-            back, at_once, at_last = recovered(program, before, soon)
-            unchanged = retransformed(vm, program, before, soon)
-        show(f"arming {CLASSES:,} classes", float("nan"), took, "s", float("nan"))
-        show("  the longest that the VM stopped for it", float("nan"), stopped, "s", stopped / took)
-    print(f"  the VM alone: {RETRANSFORMED}; the program needs {started:.1f} s from its start")
-    show(
-        "after leaving: back at 98 % of the calls before",
-        unchanged[0],
-        back,
-        "s",
-        back / unchanged[0],
-    )
-    for after, alone, ours in ((soon, unchanged[1], at_once), (13, unchanged[2], at_last)):
-        what = f"  of the calls before, after {after} s"
-        show(what, alone * 100, ours * 100, "%", ours / alone)
+    show(f"arming {CLASSES:,} classes", float("nan"), took, "s", float("nan"))
+    show("  the longest that the VM stopped for it", float("nan"), stopped, "s", stopped / took)
     if not given.no_arthas:
         arthas_arms(jvm, classes, took)
 
 
-def retransformed(
-    vm: jvmti.VM, program: Working, before: float, soon: float
-) -> tuple[float, float, float]:
+@contextmanager
+def probed(vm: jvmti.VM) -> Iterator[None]:
+    """Probes in all hot classes."""
+    with vm.trace("Probed$Class*.*", summary=True) as trace:
+        assert trace.classes == CLASSES, trace.classes
+        yield
+
+
+@contextmanager
+def retransformed(vm: jvmti.VM) -> Iterator[None]:
     """The VM alone: the same classes are retransformed twice, and nothing is changed."""
     env = vm.new_env()
     env.add_capabilities({"can_retransform_classes"})
     hot = [one for one in vm.classes if one.name.startswith("Probed$Class")]
     assert len(hot) == CLASSES, len(hot)
     env.retransform_classes(hot)
-    program.lines(3)
+    yield
     env.retransform_classes(hot)
-    return recovered(program, before, soon)
+
+
+def leaves(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
+    """A thousand hot classes lose their probes, in turns with the VM alone, in new JVMs."""
+    soon = SOON.get(jvm.name, 10)
+    found: dict[str, list[tuple[float, float, float]]] = {}
+    for _ in range(given.rounds):
+        for what in (retransformed, probed):
+            with working(jvm, classes) as program:
+                before, started = warmed(program)
+                with jvmti.attach(program.process.pid, timeout=30) as vm, what(vm):
+                    program.lines(3)
+                found.setdefault(what.__name__, []).append(recovered(program, before, soon))
+                numbers = ", ".join(f"{one:.2f}" for one in found[what.__name__][-1])
+                print(f"  {what.__name__}: {numbers}; {started:.1f} s from its start", flush=True)
+    print(f"  the VM alone: {RETRANSFORMED}; medians of {given.rounds} JVMs each")
+    alone, ours = (
+        [statistics.median(column) for column in zip(*rows, strict=True)] for rows in found.values()
+    )
+    what = "after leaving: back at 98 % of the calls before"
+    show(what, alone[0], ours[0], "s", ours[0] / alone[0])
+    for number, after in ((1, soon), (2, 13)):
+        what = f"  of the calls before, after {after} s"
+        show(what, alone[number] * 100, ours[number] * 100, "%", ours[number] / alone[number])
+
+
+RETRANSFORMED = "the same classes retransformed twice without a change"
 
 
 def arthas_arms(jvm: jvms.Jvm, classes: Path, took: float) -> None:
     """Arthas does the same."""
-    with working(jvm, classes) as program:
+    with working(jvm, classes) as program, tempfile.TemporaryDirectory() as name:
         program.medians(8, 2)
-        with tempfile.TemporaryDirectory() as name:
-            home = load_arthas(program.process.pid, Path(jvm.java), Path(name))
-            client = [jvm.java, "-jar", home / "arthas-client.jar", "127.0.0.1", str(PORT)]
-            began = time.monotonic()
-            with subprocess.Popen(
-                [*map(str, client), "-c", "monitor -E Probed.Class.* .* -c 100 -m 2000"],
-                stdout=subprocess.PIPE,
-                stdin=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            ) as monitor:
-                assert monitor.stdout is not None
-                said = ""
-                for text in monitor.stdout:
-                    said += text
-                    if "Affect(" in text or time.monotonic() - began > 120:
-                        break
-                theirs = time.monotonic() - began
-                monitor.kill()
-        cost = re.search(r"cost in (\d+) ms", said)
-        print(
-            f"  Arthas, monitor, the client's start included: {theirs:.2f} s; {said.strip()[-120:]}"
-        )
-        if cost is not None:
-            show("  beside Arthas", int(cost[1]) / 1e3, took, "s", took * 1e3 / int(cost[1]))
+        arthas = Arthas(Path(jvm.java), program.process.pid, Path(name))
+        with arthas.armed("monitor -E Probed.Class.* .* -c 100 -m 2000") as theirs:
+            show("  beside Arthas", theirs, took, "s", took / theirs)
 
 
 def shares(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
     """Two threads in the same probes, beside one."""
     costs: list[list[float]] = []
+    bares = []
     for threads in (1, 2):
         target = Target(Path(jvm.java), classes, threads)
         try:
             bare, _ = target.nanoseconds()
+            bares.append(bare)
             with jvmti.attach(target.process.pid, timeout=30) as vm:
                 found = []
                 for _, arm in SHARED:
@@ -306,6 +305,9 @@ def shares(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
         finally:
             target.end()
     print(f"{'nanoseconds of processor time over the bare call':56} {'1 thread':>10} {'2':>10}")
+    show(
+        "the bare call, which adds to a field of its own object", *bares, "ns", bares[1] / bares[0]
+    )
     for (what, _), one, two in zip(SHARED, *costs, strict=True):
         show(what, one, two, "ns", two / one)
 
@@ -336,7 +338,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--no-arthas", action="store_true")
-    parser.add_argument("--only", default="answers,watches,arms,shares")
+    parser.add_argument("--only", default="answers,watches,arms,leaves,shares")
+    parser.add_argument("--rounds", type=int, default=2, help="JVMs for each way to leave")
     given = parser.parse_args()
     jdk = jvms.distribution_jdk()
     if jdk is None:
@@ -347,7 +350,7 @@ def main() -> int:
             compile_program(jdk, source, directory)
         for version in given.jvm.split(","):
             print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
-            for measure in (answers, watches, arms, shares):
+            for measure in (answers, watches, arms, leaves, shares):
                 if measure.__name__ in given.only.split(","):
                     measure(jvms.named(version), directory, given)
     print(machine())

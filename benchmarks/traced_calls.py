@@ -19,7 +19,6 @@ import sys
 import tempfile
 import threading
 import time
-import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,15 +26,14 @@ from typing import Any
 HERE = Path(__file__).parent
 PROGRAMS = HERE / "java"
 ROOT = HERE.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
+sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
+
+from java_tracers import Arthas  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-import maven  # noqa: E402
 
-ARTHAS = "com.taobao.arthas:arthas-packaging:3.7.2:zip:bin"
-PORT = 36580
-WATCHED = "'{params,returnObj}'"
+WATCHED = "'{params,returnObj}' -n 99999999"
 METHODS = ("TracedCalls.add", "TracedCalls.named")
 SETTLE, LOOK = 3.0, 2.0
 """Seconds until the JVM has compiled what is called now, and seconds of measuring."""
@@ -127,51 +125,6 @@ def logged(vm: Any, text: str, method: str = METHODS[0], **options: Any) -> Iter
         yield
 
 
-@contextlib.contextmanager
-def arthas(pid: int, home: Path, java: Path) -> Iterator[None]:
-    """Arthas watches one method after the other, into nothing."""
-    client = [java, "-jar", home / "arthas-client.jar", "127.0.0.1", str(PORT)]
-    watching = [
-        subprocess.Popen(
-            [
-                *map(str, client),
-                "-c",
-                f"watch TracedCalls {name} '{{params,returnObj}}' -n 99999999",
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            stdin=subprocess.PIPE,
-        )
-        for name in ("add", "named")
-    ]
-    try:
-        yield
-    finally:
-        for one in watching:
-            one.kill()
-            one.wait()
-        subprocess.run(
-            [*map(str, client), "-c", "reset"], stdout=subprocess.DEVNULL, timeout=60, check=False
-        )
-
-
-def load_arthas(pid: int, java: Path, folder: Path) -> Path:
-    """Unpack Arthas and attach it."""
-    home = folder / "arthas"
-    (packed,) = maven.fetched([ARTHAS], ROOT / "build" / "maven")
-    with zipfile.ZipFile(packed) as archive:
-        archive.extractall(home)
-    boot = ["-jar", home / "arthas-boot.jar", "--attach-only", "--arthas-home", home]
-    where = ["--target-ip", "127.0.0.1", "--telnet-port", str(PORT), "--http-port", "-1"]
-    command = [java, *boot, *where, str(pid)]
-    done = subprocess.run(
-        [str(one) for one in command], capture_output=True, text=True, timeout=120, check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"Arthas does not attach: {done.stdout}{done.stderr}")
-    return home
-
-
 def main() -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -234,8 +187,9 @@ def main() -> int:
                     row("jvmti, a logpoint with two ints", target, bare)
                 row("jvmti, afterwards", target, bare)
             if not given.no_arthas:
-                home = load_arthas(target.process.pid, java, folder)
-                with arthas(target.process.pid, home, java):
+                arthas = Arthas(java, target.process.pid, folder)
+                watches = (f"watch {one.replace('.', ' ')} {WATCHED}" for one in METHODS)
+                with arthas.armed(*watches):
                     row("Arthas, watch", target, bare)
         finally:
             target.end()

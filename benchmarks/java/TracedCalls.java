@@ -7,6 +7,8 @@ import java.lang.management.ThreadMXBean;
  */
 public class TracedCalls {
   static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+  static final int BLOCK = 1024;
+  static final long ROUND = 10_000_000;
 
   int total;
 
@@ -48,20 +50,20 @@ public class TracedCalls {
     TracedCalls calls = new TracedCalls();
     long kept = 0;
     while (true) {
-      // As many calls as take some milliseconds, whatever is traced.
-      int count = 64;
-      long took = 0;
-      while (took < 5_000_000) {
-        count *= 2;
-        long began = THREADS.getCurrentThreadCpuTime();
-        kept += adds(calls, count);
-        took = THREADS.getCurrentThreadCpuTime() - began;
-      }
-      int names = Math.max(count / 16, 64);
+      // Short blocks, so that a tool that makes calls a hundred thousand times longer is seen soon.
+      long adds = 0;
       long began = THREADS.getCurrentThreadCpuTime();
-      kept += names(calls, names);
-      double each = (double) (THREADS.getCurrentThreadCpuTime() - began) / names;
-      System.out.println((double) took / count + " " + each + " " + (kept & 1));
+      for (long until = System.nanoTime() + ROUND; System.nanoTime() < until; adds += BLOCK) {
+        kept += adds(calls, BLOCK);
+      }
+      double add = (double) (THREADS.getCurrentThreadCpuTime() - began) / adds;
+      long named = 0;
+      began = THREADS.getCurrentThreadCpuTime();
+      for (long until = System.nanoTime() + ROUND; System.nanoTime() < until; named += BLOCK) {
+        kept += names(calls, BLOCK);
+      }
+      double each = (double) (THREADS.getCurrentThreadCpuTime() - began) / named;
+      System.out.println(add + " " + each + " " + (kept & 1));
     }
   }
 }
