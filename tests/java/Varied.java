@@ -30,6 +30,7 @@ public class Varied {
 
     static final AtomicLongArray HELD = new AtomicLongArray(16);
     static volatile Object garbage;
+    static volatile boolean running;
     int total;
 
     static void count(int which, boolean holds) {
@@ -86,13 +87,19 @@ public class Varied {
         return count;
     }
 
+    /** A collection each millisecond, until the rounds are over. */
     static void collect() {
         List<Object> kept = new ArrayList<>();
-        for (int i = 0; ; i++) {
-            kept.add(new byte[10_000]);
-            if (i % 100 == 0) {
-                kept.clear();
-                System.gc();
+        while (running) {
+            for (int i = 0; i < 100; i++) {
+                kept.add(new byte[10_000]);
+            }
+            kept.clear();
+            System.gc();
+            try {
+                Thread.sleep(1);
+            } catch (InterruptedException unexpected) {
+                throw new AssertionError(unexpected);
             }
         }
     }
@@ -109,8 +116,6 @@ public class Varied {
 
     public static void main(String[] arguments) throws Exception {
         started(() -> rounds(1, 0), false).join();
-        Thread collector = new Thread(Varied::collect, "collector");
-        collector.setDaemon(true);
         boolean hasVirtual = Runtime.version().feature() >= 21;
         System.out.println("ready");
         BufferedReader commands = new BufferedReader(new InputStreamReader(System.in));
@@ -118,9 +123,9 @@ public class Varied {
             String[] words = line.split(" ");
             int times = Integer.parseInt(words[1]);
             long until = collected() + Long.parseLong(words[2]);
-            if (!collector.isAlive()) {
-                collector.start();
-            }
+            running = true;
+            Thread collector = new Thread(Varied::collect, "collector");
+            collector.start();
             for (int i = 0; i < HELD.length(); i++) {
                 HELD.set(i, 0);
             }
@@ -131,6 +136,8 @@ public class Varied {
             for (Thread one : threads) {
                 one.join();
             }
+            running = false;
+            collector.join();
             System.out.println(HELD);
         }
         System.exit(0);

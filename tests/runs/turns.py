@@ -1,8 +1,9 @@
 """Which of the JVMs each test runs on: with several, most tests run on some of them only.
 
-What depends on the VM everywhere, conformance and events, runs on every JVM.  Robustness runs on
-the newest, and each test on one of the others besides, in turn.  Where the VM decides what is found
-and done, tests run on the oldest and on the newest; the rest on one of these two, in turn.  Whose
+What shows a function or an event of the VM (conformance and events, with the fixture `evidence`)
+runs on every JVM.  The other tests of these folders, and robustness, run on the newest, and each on
+one of the others besides, in turn.  Where the VM decides what is found and done, tests run on the
+oldest and on the newest; the rest on one of these two, in turn.  Whose
 turn it is depends on the name of the test alone, so that it does not change with other tests.
 `pytest --every-jvm` (`make test-all`) runs each test on every JVM where it may show anything of its
 own.
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[1]
 
 ON_EVERY_JVM = ("conformance", "events")
-"""The tests of what the VM does: each JVM has to show all of it, but for `ON_TWO`."""
+"""The tests of what the VM does: each JVM has to show all of it, but for `ON_TWO`.  What shows
+nothing for the record, such as the rules for handlers, is as `IN_TURN`."""
 
 IN_TURN = ("robustness", "debug/test_frame_locals.py", "test_java_programs.py")
 """The tests that run on the newest JVM and on one of the others, the interpreter-only VM among
@@ -89,10 +91,12 @@ class Choice:
         since = item.get_closest_marker("since")
         able = 0 if since is None else since.args[0]
         takes_turns = item.get_closest_marker("oldest_and_newest")
-        if not takes_turns and is_below(item, IN_TURN):
-            return jvm in [self._newest, *in_turn(self._others, item, able)]
-        if not takes_turns and is_below(item, (*ON_EVERY_JVM, *ON_TWO)):
+        if not takes_turns and is_below(item, ON_TWO):
             return True
+        if not takes_turns and is_below(item, ON_EVERY_JVM) and "evidence" in item.fixturenames:
+            return True
+        if not takes_turns and is_below(item, (*ON_EVERY_JVM, *IN_TURN)):
+            return jvm in [self._newest, *in_turn(self._others, item, able)]
         return jvm in in_turn(self._two, item, able)
 
     def _may(self, function: pytest.Item, jvm: jvms.Jvm) -> bool:
