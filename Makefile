@@ -15,6 +15,7 @@ QUICK ?= $(addprefix tests/, conformance events agents/test_examples.py integrat
     wire/test_codecs.py wire/test_columns.py commands/test_commands.py model/test_vm.py target/test_ways_in.py)
 BENCH ?= run
 WHEEL_ARGS ?=
+NATIVE_ARGS ?=
 SANITIZE ?= address,undefined
 CPP = $(shell find native -name "*.cpp" -o -name "*.h")
 PACKAGES = $(shell find src -name __init__.py)
@@ -115,7 +116,7 @@ install: $(VENV)/.installed
 	@mkdir -p build; flock build/.lock sh -ec ' \
 	    test -f $(BUILD)/build.ninja || $(BIN)/cmake -G Ninja -S native -B $(BUILD) \
 	        -DCMAKE_MAKE_PROGRAM="$(CURDIR)/$(BIN)/ninja" \
-	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >build/native.log 2>&1 \
+	        -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" $(NATIVE_ARGS) >build/native.log 2>&1 \
 	        || { cat build/native.log; rm -rf $(BUILD); exit 1; }; \
 	    $(BIN)/cmake --build $(BUILD) >build/native.log 2>&1 || { cat build/native.log; exit 1; }; \
 	    $(BIN)/cmake --install $(BUILD) --prefix $(BUILD)/installed >build/native.log; \

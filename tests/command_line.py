@@ -8,10 +8,12 @@ of the pages have one each.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -58,6 +60,7 @@ def here(*words: object) -> subprocess.CompletedProcess[str]:
         patch.object(sys, "stdin", nothing),
         redirect_stdout(out),
         redirect_stderr(errors),
+        log_as_before(),
     ):
         try:
             code = main(command)
@@ -69,6 +72,17 @@ def here(*words: object) -> subprocess.CompletedProcess[str]:
             file.seek(0)
             printed.append(file.read())
     return subprocess.CompletedProcess(command, code or 0, *printed)
+
+
+@contextmanager
+def log_as_before() -> Iterator[None]:
+    """Take back where a command has its log written: here it would write to a closed file later."""
+    log = logging.getLogger("jvmti")
+    before = list(log.handlers), log.propagate
+    try:
+        yield
+    finally:
+        log.handlers[:], log.propagate = before
 
 
 def done(*words: object) -> str:

@@ -50,7 +50,7 @@ def work(port: int, seed: int) -> None:
     while True:
         take_order(java, dice)
         java.math.BigInteger.valueOf(dice.randrange(3, 99)).pow(25_000).toString()
-        time.sleep(0.01)
+        time.sleep(0.03)
 
 
 def take_order(java: Any, dice: random.Random) -> None:

@@ -59,6 +59,19 @@ function(jvmti_compile_options target)
     "JVMTI_PACKAGE_VERSION=\"${jvmti_version}\"")
 endfunction()
 
+# jvmti_compile_together(TARGET SOURCE...): those of a folder as one.
+function(jvmti_compile_together target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" DIRECTORY)
+    # Files of these have names of their own in common.
+    if(NOT folder MATCHES "/(generated|samplings|interception)$")
+      string(MAKE_C_IDENTIFIER "${folder}" group)
+      set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${group}")
+    endif()
+  endforeach()
+endfunction()
+
 # jvmti_link_options(TARGET EXPORTS): EXPORTS is a linker version script.
 #
 # "nodelete" because some VMs unload an agent whose start failed, with callbacks and

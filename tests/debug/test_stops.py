@@ -20,7 +20,7 @@ from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.structures import LocalVariableEntry
 from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
-from jvmti.interface.errors import NotAvailable, OpaqueFrame, StopOver
+from jvmti.interface.errors import ClassNotPrepared, NotAvailable, OpaqueFrame, StopOver
 from jvmti.operations.agent import AgentOperations
 from prepared import Prepared
 
@@ -533,6 +533,22 @@ def test_a_condition_on_a_class_that_is_loaded_later_goes_to_the_agent_then(
         program.ask("start t late 4")
         assert taken(stops).locals["n"] == 4
     program.ask("join t")
+
+
+def test_a_class_that_is_loaded_and_not_prepared_is_waited_for(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    loader = stopping.cls(vm).loader
+    assert loader is not None
+    spare = loader.call("loadClass", "Stopping$Spare")
+    with pytest.raises(ClassNotPrepared):
+        spare.methods  # noqa: B018
+    with vm.breakpoint("Stopping$Spare", "spare") as stops:
+        assert stops.is_pending
+        program.ask("start t spare 4")
+        assert taken(stops).locals["n"] == 4
+        assert not stops.is_pending
+    assert program.ask("join t") == "5"
 
 
 @pytest.mark.natively("probes evaluate more")

@@ -61,8 +61,12 @@ def built(directory: Path, headers: Path) -> Path:
     configure = [tools / "cmake", "-G", "Ninja", "-S", directory / "native", "-B", build]
     configure += [f"-DCMAKE_MAKE_PROGRAM={ninja}", f"-DJVMTI_JDK_INCLUDE={headers}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_BUILD_TYPE=None"]
-    done(*configure)
     present = agent_builds.static().parent
+    cache = (present.parent / "CMakeCache.txt").read_text()
+    configure += [
+        f"-D{one}" for one in re.findall(r"^JVMTI_(?:PRECOMPILE|TOGETHER).*", cache, re.M)
+    ]
+    done(*configure)
     agent, library = build / "agent", Path("agent", "libjvmti.so")
     comparison = filecmp.cmpfiles(
         present / "generated", agent / "generated", os.listdir(agent / "generated"), shallow=False
@@ -71,7 +75,9 @@ def built(directory: Path, headers: Path) -> Path:
     assert "thunks.cpp" in changed
     assert [name for name in changed if name.endswith(".h")] == [], "that would reach other sources"
     objects = Path("CMakeFiles", "jvmti_agent_objects.dir")
+    probes = Path("classfile", "CMakeFiles", "jvmti_classfile_objects.dir")
     shutil.copytree(present / objects, agent / objects, dirs_exist_ok=True)
+    shutil.copytree(present.parent / probes, build / probes, dirs_exist_ok=True)
     sources = [name for name in changed if name.endswith(".cpp")]
     done(ninja, "-C", build, *("agent" / objects / "generated" / f"{one}.o" for one in sources))
     link = done(ninja, "-C", build, "--quiet", "-t", "commands", "-s", library)

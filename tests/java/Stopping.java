@@ -93,6 +93,8 @@ public class Stopping {
                 return "" + proxied();
             case "late":
                 return "" + late(number);
+            case "spare":
+                return "" + Spare.spare(number);
             case "parts":
                 return "" + parts(new Part("first", new Part("second", null)), null, number);
             default:
@@ -281,6 +283,12 @@ public class Stopping {
     static int late(int n) {
         Late one = new Late(n);
         return one.size; // mark: late
+    }
+
+    static class Spare {
+        static int spare(int n) {
+            return n + 1;
+        }
     }
 
     static class Sized {

@@ -109,7 +109,7 @@ public class UnderFire {
     for (int number = 0; ; number++) {
       try {
         round(number & 0xFFFF);
-        if (number % 64 == 0) {
+        if (number % 16 == 0) {
           Thread.sleep(1);
         }
         if (System.nanoTime() - collected > 300_000_000) {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from jvms import Jvm
+    from jvmti.model.threads.java_thread import Thread
     from programs import JavaProgram, JavaPrograms
 
 
@@ -119,8 +121,18 @@ def test_variables_are_written(vm: jvmti.VM, served: JavaProgram) -> None:
         found["open"], found["path"] = True, "/index.html"
 
 
+@contextlib.contextmanager
+def suspended_in_sleep(thread: Thread) -> Iterator[None]:
+    """Suspend a thread where it sleeps, as it does most of the time."""
+    while True:
+        with thread.suspended():
+            if thread.frames[0].is_native:
+                yield
+                return
+
+
 def test_a_variable_that_is_not_there_is_explained(vm: jvmti.VM) -> None:
-    with vm.threads["http-1"].suspended():
+    with suspended_in_sleep(vm.threads["http-1"]):
         found = frame_of(vm.threads["http-1"], "serve").locals
         with pytest.raises(KeyError, match="there are 'request'"):
             found["requst"]

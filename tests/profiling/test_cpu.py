@@ -36,7 +36,7 @@ ENGINES = ["perf", "timer"]
 def program(shared_java_program: JavaPrograms) -> JavaProgram:
     started = shared_java_program("Profiled", jvm_args=["-Xmx128m"])
     started.expect("ready")
-    started.ask("mixed 0.7")
+    started.ask("mixed 0.4")
     return started
 
 
@@ -79,7 +79,7 @@ def test_shares_and_sum_are_those_that_the_program_measures(
     vm: jvmti.VM, program: JavaProgram, engine: str
 ) -> None:
     with opened(vm, engine, interval=0.001) as profile:
-        known = parsed(program.ask("mixed 2.5"))
+        known = parsed(program.ask("mixed 1.3"))
     main = of_thread(profile, "main")
     assert main.kinds == (Kind.CPU,)
     assert main.weight == pytest.approx(sum(known.values()), rel=0.1)
@@ -134,7 +134,7 @@ def test_shares_in_a_virtual_thread_are_those_that_it_measures(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     with vm.profile("cpu", interval=0.001) as profile:
-        known = parsed(program.ask("virtual 2.5", timeout=60))
+        known = parsed(program.ask("virtual 1.3", timeout=60))
     work = profile.with_frame("Profiled.turns")
     # It measures the time that passed, of which a busy machine takes some.
     assert error(work, known) < 3 * noise(known, len(work)) + 6
@@ -145,7 +145,7 @@ def test_shares_in_a_virtual_thread_are_those_that_it_measures(
 
 def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.002) as profile:
-        program.ask("mixed 1.5")
+        program.ask("mixed 0.8")
     frames = {frame.name: frame for frame in profile.frames}
     source = (Path(__file__).parents[1] / "java" / "Profiled.java").read_text().splitlines()
     for frame in profile.frames:
@@ -186,7 +186,7 @@ def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaPr
 def test_the_kernel_is_told_apart(vm: jvmti.VM, program: JavaProgram, engine: str) -> None:
     def of_kernel(work: str) -> tuple[float, Profile]:
         with opened(vm, engine, interval=0.002) as profile:
-            program.ask(f"{work} 1", timeout=60)
+            program.ask(f"{work} 0.5", timeout=60)
         main = of_thread(profile, "main")
         kinds = {one.name: one.own_share for one in main.top(10, "kind")}
         return kinds.get("kernel", 0.0), main
@@ -214,11 +214,11 @@ def test_views_grow_with_update_and_stay_after_the_end(vm: jvmti.VM, program: Ja
     profile = vm.profile("cpu", interval=0.002)
     assert len(profile) == 0
     assert profile.running
-    program.ask("mixed 0.7")
+    program.ask("mixed 0.3")
     first = len(profile.update())
     assert first > 20
     assert profile.share("Profiled.main") > 0.3
-    program.ask("mixed 0.7")
+    program.ask("mixed 0.3")
     assert len(profile) == first
     assert len(profile.stop()) > first
     assert not profile.running
@@ -281,7 +281,7 @@ def test_an_interval_is_a_number(vm: jvmti.VM) -> None:
 
 def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.001, depth=20) as profile:
-        program.ask("mixed 1")
+        program.ask("mixed 0.5")
     assert profile.limits[0].truncated
     assert int(profile.stacks.depths.max()) <= 21
     deep = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import tempfile
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -62,9 +63,12 @@ def test_its_samples_are_a_profile(vm: jvmti.VM, program: JavaProgram) -> None:
 @pytest.mark.since(17)
 def test_an_interval_is_passed_on(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", "lock", source="jfr", interval={"cpu": 0.05}) as profile:
+        began = time.monotonic()
         program.ask("work 1500")
+        passed = time.monotonic() - began
     main = of_thread(profile["cpu"], "main")
-    assert 10 < len(main) <= 40
+    # Fewer on a busy machine; more than twice as many with Flight Recorder's own interval.
+    assert 0 < len(main) <= 1.3 * passed / 0.05
     assert main.limits[0].interval == pytest.approx(0.05)
 
 

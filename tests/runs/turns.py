@@ -93,7 +93,8 @@ class Choice:
         takes_turns = item.get_closest_marker("oldest_and_newest")
         if not takes_turns and is_below(item, ON_TWO):
             return True
-        if not takes_turns and is_below(item, ON_EVERY_JVM) and "evidence" in item.fixturenames:
+        shows = "evidence" in getattr(item, "fixturenames", ())
+        if not takes_turns and is_below(item, ON_EVERY_JVM) and shows:
             return True
         if not takes_turns and is_below(item, (*ON_EVERY_JVM, *IN_TURN)):
             return jvm in [self._newest, *in_turn(self._others, item, able)]

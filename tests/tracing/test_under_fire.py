@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from jvmti.tracing.records.calls import Call
     from programs import JavaProgram, JavaPrograms
 
-SECONDS = 1.0
-"""How long each engine is under fire; four times as long with `--every-jvm`."""
+SECONDS = 0.5
+"""How long each engine is under fire; eight times as long with `--every-jvm`."""
 PATTERNS = (
     ("UnderFire.*",),
     ("UnderFire*.*", "UnderFire$Fresh.twice"),
@@ -111,7 +111,7 @@ def redefining(program: JavaProgram, name: str) -> Iterator[list[int]]:
 def test_probes_come_and_go_while_classes_load_throw_and_are_redefined(
     java_program: JavaPrograms, jvm: Jvm, engine: str, request: pytest.FixtureRequest
 ) -> None:
-    seconds = SECONDS * (4 if request.config.option.every_jvm else 1)
+    seconds = SECONDS * (8 if request.config.option.every_jvm else 1)
     program = started(java_program, jvm, ENGINES[engine])
     rng = random.Random(engine)
     armed = 0

@@ -49,6 +49,12 @@ def test_the_agent_was_built_from_these_declarations() -> None:
     assert interface_digest() in (None, interface_text.interface_digest())
 
 
+@pytest.fixture(scope="module")
+def before() -> bytes:
+    """The digest without any change."""
+    return interface_text.interface_digest()
+
+
 def changed(layout: Any) -> Any:
     """A layout like this one with one difference."""
     other = object.__new__(type(layout))
@@ -77,8 +83,9 @@ def changed(layout: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", declare.REGISTRY)
-def test_changing_a_layout_changes_the_digest(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = interface_text.interface_digest()
+def test_changing_a_layout_changes_the_digest(
+    name: str, monkeypatch: pytest.MonkeyPatch, before: bytes
+) -> None:
     monkeypatch.setitem(declare.REGISTRY, name, changed(declare.REGISTRY[name]))
     assert interface_text.interface_digest() != before
 
@@ -116,9 +123,8 @@ def facts(kind: type) -> list[str]:
     ids=lambda function: function.name,
 )
 def test_changing_a_function_changes_the_digest(
-    function: Declaration, name: str, monkeypatch: pytest.MonkeyPatch
+    function: Declaration, name: str, monkeypatch: pytest.MonkeyPatch, before: bytes
 ) -> None:
-    before = interface_text.interface_digest()
     value = getattr(function, name)
     if name == "parameters":
         value = value[:-1]
@@ -131,8 +137,9 @@ def test_changing_a_function_changes_the_digest(
 
 
 @pytest.mark.parametrize("name", ["number", "parameters", *facts(EventDeclaration)])
-def test_changing_an_event_changes_the_digest(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = interface_text.interface_digest()
+def test_changing_an_event_changes_the_digest(
+    name: str, monkeypatch: pytest.MonkeyPatch, before: bytes
+) -> None:
     event = MethodExit.declaration
     value = getattr(event, name)
     monkeypatch.setattr(event, name, value[:-1] if name == "parameters" else another(value))
@@ -141,17 +148,16 @@ def test_changing_an_event_changes_the_digest(name: str, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", ["KIND", "C_TYPE"])
 def test_changing_a_kind_of_handles_changes_the_digest(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch, before: bytes
 ) -> None:
-    before = interface_text.interface_digest()
     monkeypatch.setattr(Thread, name, another(getattr(Thread, name)))
     assert interface_text.interface_digest() != before
 
 
 def test_what_concerns_the_controller_only_is_not_in_the_digest(
     monkeypatch: pytest.MonkeyPatch,
+    before: bytes,
 ) -> None:
-    before = interface_text.interface_digest()
     monkeypatch.setattr(FUNCTIONS["get_object_size"], "errors", ("NOT_FOUND",))
     monkeypatch.setattr(MethodExit.declaration, "limit", 1.0)
     assert interface_text.interface_digest() == before
@@ -159,8 +165,8 @@ def test_what_concerns_the_controller_only_is_not_in_the_digest(
 
 def test_changing_the_record_of_an_event_changes_the_digest(
     monkeypatch: pytest.MonkeyPatch,
+    before: bytes,
 ) -> None:
-    before = interface_text.interface_digest()
     fields = event_records.record_fields
     monkeypatch.setattr(event_records, "record_fields", lambda one: fields(one)[:-1])
     assert interface_text.interface_digest() != before

@@ -16,7 +16,14 @@ from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.debug.variables import parameters
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import AbsentInformation, Error, ErrorCode, JvmtiError, error_for
+from jvmti.interface.errors import (
+    AbsentInformation,
+    ClassNotPrepared,
+    Error,
+    ErrorCode,
+    JvmtiError,
+    error_for,
+)
 from jvmti.interface.signatures import matcher
 from jvmti.layouts.probes import Site
 from jvmti.text.names import suggestion
@@ -264,6 +271,8 @@ class Breakpoint(StopRequest):
                     found[cls] = [(self._exact, at)]
                 else:
                     found[cls] = self._places_in(cls)
+            except ClassNotPrepared:  # its event comes before anything of it can run
+                continue
             except (LookupError, ValueError, JvmtiError):
                 if strict:
                     raise
@@ -395,6 +404,8 @@ class Breakpoint(StopRequest):
         try:
             for method, at in self._places_in(cls):
                 self._place(method, at, self._condition(method, at))
+        except ClassNotPrepared:  # its event comes before anything of it can run
+            return
         except (LookupError, ValueError, JvmtiError) as error:
             if strict:
                 raise

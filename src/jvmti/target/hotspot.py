@@ -268,6 +268,9 @@ class AttachPoint:
                     elif signals and self._signal_on_its_way(status):
                         # One more would be answered with a thread dump.
                         signal_at = now + 0.01
+                    elif signals and (connection := self.try_connect()) is not None:
+                        # Its threads are at rest because the socket has come meanwhile.
+                        return connection
                     elif status.catches(signal.SIGQUIT):
                         # A JVM that cannot start the listener's thread ends.
                         self.check_resources_to_answer()

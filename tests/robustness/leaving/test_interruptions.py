@@ -58,8 +58,10 @@ def pause_of(vm: jvmti.VM) -> Callable[[int], None]:
     return lambda milliseconds: vm.jni.call_static_void_method(cls, pause, [milliseconds])
 
 
-def _status(pid: int) -> str:
-    return Path(f"/proc/{pid}/status").read_text()
+def _all_stopped(pid: int) -> bool:
+    """Whether a stop has reached each thread: the one that answers may be the last."""
+    threads = Path(f"/proc/{pid}/task").iterdir()
+    return all("\nState:\tT" in (one / "status").read_text() for one in threads)
 
 
 def test_ctrl_c_in_the_middle_of_a_call_leaves_the_session_usable(vm: jvmti.VM) -> None:
@@ -145,6 +147,7 @@ def test_a_late_reply_of_a_vm_that_is_held_is_never_taken_for_another(jvm: Jvm) 
     vm = jvmti.launch([jvm.java, *jvm.args, "-version"], hold=True, stdout=-3, stderr=-3)
     assert vm.popen is not None
     os.kill(vm.popen.pid, signal.SIGSTOP)
+    assert steady.wait_until(lambda: _all_stopped(vm.popen.pid))  # type: ignore[union-attr]
     try:
         vm.timeout = 0.1
         for _ in range(2):
@@ -162,7 +165,7 @@ def test_a_late_reply_of_a_vm_that_is_held_is_never_taken_for_another(jvm: Jvm) 
 def test_a_hung_vm_costs_no_more_than_the_time_limit(target: steady.Steady, vm: jvmti.VM) -> None:
     classes = vm.env.get_loaded_classes()
     os.kill(target.pid, signal.SIGSTOP)
-    assert steady.wait_until(lambda: "\nState:\tT" in _status(target.pid))
+    assert steady.wait_until(lambda: _all_stopped(target.pid))
     try:
         vm.timeout = 0.2
         for call in (vm.env.get_all_threads, lambda: vm.env.map.get_class_status(classes * 500)):

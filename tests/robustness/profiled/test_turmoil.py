@@ -24,7 +24,7 @@ def test_profiles_of_a_program_in_turmoil(
         pytest.skip("the interpreter-only VM takes no samples by signals")
     if not turmoil.has_mode(java_program.jvm, mode):
         pytest.skip(f"this JVM has no {mode}")
-    outcome = turmoil.profile(java_program, mode, seconds=rounds(1, 5), seed=1)
+    outcome = turmoil.profile(java_program, mode, seconds=rounds(1, 10) / 2, seed=1)
     assert outcome.samples > 100, outcome
     # A walk may fail where a frame is not complete, or its code was thrown away.
     assert outcome.failed < 0.35 * outcome.samples, outcome
