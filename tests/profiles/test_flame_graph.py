@@ -28,8 +28,14 @@ def profile() -> Profile:
     )
 
 
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory):
+    with browser(tmp_path_factory.mktemp("browser")) as started:
+        yield started
+
+
 @pytest.fixture
-def page(tmp_path: Path):
+def page(shown: Browser, tmp_path: Path):
     def opened(html: str) -> Browser:
         path = tmp_path / "flame.html"
         path.write_text(html, "utf-8")
@@ -40,9 +46,9 @@ def page(tmp_path: Path):
             shown.js("new Promise(done => setTimeout(done, 20))")
         raise AssertionError(shown.complaints)
 
-    with browser(tmp_path / "browser") as shown:
-        yield opened
-        assert shown.complaints == []
+    yield opened
+    assert shown.complaints == []
+    shown.close()
 
 
 def total(page: Browser, name: str) -> Any:
