@@ -14,7 +14,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * Handles requests of which it knows what each took of a processor, or of something else.
  *
  * <p>{@code serve N} lets two threads handle N rounds of requests each, and prints the nanoseconds of
- * each path; {@code sleep N} (passed time), {@code allocate N} (bytes, of which those of orders
+ * each path; {@code sleep N} (wall-clock time), {@code allocate N} (bytes, of which those of orders
  * stay), {@code enter N} (nanoseconds of waiting for a monitor) and {@code lock N} (the same for a
  * lock of java.util.concurrent) likewise; {@code hang} handles one that does not end until the next
  * line.

@@ -57,6 +57,8 @@ REWORDED = (
     "say of themselves",
     "good as an argument",
     "whatever its kind",
+    "field watch",
+    "field watches",
 )
 """Phrases that have better ones, in pages and code: CONTRIBUTING.md says which."""
 
@@ -86,6 +88,12 @@ IN_PROSE = (
     r"makes? no sense",
     r"that there (?:is|are) not",
     r"ways? (?:from|to) (?:the|a) roots?",
+    r"passed time",
+    r"(?:is|are) let go",
+    r"as they are now",
+    r"goes on as it was",
+    r"nothing prepared",
+    r"worth saying",
 )
 """The same for pages and Python, some as expressions: passives of "tell" and "hand", clauses in
 place of a noun, verbs of common speech in place of the field's."""

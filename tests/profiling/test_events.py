@@ -241,7 +241,7 @@ def test_a_second_profile_of_allocations_is_refused(vm: jvmti.VM, sites: JavaPro
     ("kind", "options", "error", "why"),
     [
         ("heat", {}, ValueError, "is none of cpu, wall, alloc, live, lock"),
-        ("alloc", {"engine": "perf"}, ValueError, "is for processor and passed time"),
+        ("alloc", {"engine": "perf"}, ValueError, "is for processor and wall-clock time"),
         ("lock", {"interval": 0}, ValueError, "is not positive"),
     ],
 )

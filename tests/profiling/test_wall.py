@@ -1,4 +1,4 @@
-"""Profiles of passed time, beside what the program knows of itself."""
+"""Profiles of wall-clock time, beside what the program knows of itself."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_some_threads_only(vm: jvmti.VM) -> None:
     with vm.profile("wall", interval=0.005, threads=["park*", "w?iter"]) as profile:
         time.sleep(0.3)
     assert {one.name for one in profile.threads} == {"parker", "waiter"}
-    with pytest.raises(ValueError, match="passed time only"):
+    with pytest.raises(ValueError, match="wall-clock time only"):
         vm.profile("cpu", threads="park*")
 
 
@@ -117,7 +117,7 @@ def test_several_kinds_at_once(vm: jvmti.VM, program: JavaProgram) -> None:
         _, used = program.ask("work 600").split()
     assert Kind.CPU in profile.kinds
     assert Kind.WALL in profile.kinds
-    # Of passed time each end may be an interval off, and more on a busy machine.
+    # Of wall-clock time each end may be an interval off, and more on a busy machine.
     for kind, spent, off in (("cpu", int(used), 0.15), ("wall", 6e8, 0.4)):
         work = of_thread(profile[kind], "main").with_frame("Waiting.workUntil")
         assert work.weight == pytest.approx(spent, rel=off), kind

@@ -42,7 +42,7 @@ VERBS = {
     "events": "Trace the events of a JVM",
     "trace": "Trace calls of methods: arguments, what they return or throw, and how long they take",
     "logpoint": "Print a text with values whenever a thread reaches a place in the code",
-    "change": "Let calls of methods return something else, throw, or take longer, for testing",
+    "change": "Make methods return something else, throw, or take longer, for testing",
     "profile": "Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a "
     "comparison",
     "top": "Show what a JVM does right now: methods, threads, allocation, locks, collections, heap",

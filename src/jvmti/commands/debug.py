@@ -19,14 +19,16 @@ class Command:
       jvmti debug --port 4711            on this machine only, with a token that it prints
 
     The editor's requests `launch` and `attach` say what to debug; docs/debugging.md has their
-    arguments, and configurations for editors. It works on any running JVM, nothing prepared.
+    arguments, and configurations for editors. It works on any running JVM, without preparation.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         way = parser.add_mutually_exclusive_group()
         way.add_argument(
-            "--socket", metavar="PATH", help="wait for editors at a Unix socket that only you enter"
+            "--socket",
+            metavar="PATH",
+            help="wait for editors at a Unix socket that only you can use",
         )
         way.add_argument(
             "--port",

@@ -81,7 +81,7 @@ class Running:
             return self.vm.jni
         left = self._until - time.monotonic()
         if left <= 0:
-            raise CallTimeout("the expression", self._timeout, outcome="was let go")
+            raise CallTimeout("the expression", self._timeout, outcome="was abandoned")
         return self.vm.jni.with_timeout(left)
 
     def prepare_to_call(self) -> None:

@@ -73,7 +73,7 @@ class SampleState(enum.IntEnum):
 
 PROFILES = Constants("Profiles", MOST=16, DEPTH=2048, RECORDS=1 << 17, SHORTEST=100_000)
 """The most profiles of one JVM at a time, the most frames of a stack, the most records of a part,
-and the shortest interval of processor or passed time: shorter ones leave the program no time."""
+and the shortest interval of processor and wall-clock time: shorter ones starve the program."""
 
 CHUNK = Record(
     "ProfileChunk",

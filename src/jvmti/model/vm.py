@@ -473,7 +473,7 @@ class VM:
 
         Args:
             kinds: ``"cpu"``, the time that threads use a processor, which is the default;
-                ``"wall"``, passed time, also of threads that wait, with their states; ``"alloc"``,
+                ``"wall"``, wall-clock time, also of threads that wait, with states; ``"alloc"``,
                 allocated bytes; ``"live"``, those of objects that are allocated during the profile
                 and alive when it stops (an object counts until a collection finds that it is dead,
                 so collect first to have only what stays); ``"lock"``, the time that threads wait

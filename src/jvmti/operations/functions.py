@@ -1023,7 +1023,7 @@ class Operations(Calling):
             kind: of `jvmti.layouts.profiles.ProfiledKind`.
             engine: of `jvmti.layouts.profiles.ProfileEngine`.
             interval: nanoseconds or bytes from one sample to the next; of locks the shortest wait.
-                Of processor and passed time at least 100,000.
+                Of processor and wall-clock time at least 100,000.
             depth: frames of a stack at most.
             exact: have code compiled with debug information for inlined methods where the VM can.
             threads: patterns for the names of platform threads, one a line; null for all. For

@@ -38,7 +38,7 @@ class Kind(enum.IntEnum):
     CPU = 0
     """Processor time; the weight is nanoseconds."""
     WALL = 1
-    """Passed time, of threads that wait too; the weight is nanoseconds."""
+    """Wall-clock time, of threads that wait too; the weight is nanoseconds."""
     ALLOC = 2
     """Allocated memory; the weight is the bytes that the sample stands for."""
     LIVE = 3

@@ -167,7 +167,7 @@ class FlightRecording(Profile):
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def where(self, rows: Any) -> Profile:
-        """The profile of some samples; it shares the other tables, as they are now.
+        """The profile of some samples; it shares the other tables in their present state.
 
         Args:
             rows: a slice, an array of row numbers, or of a truth value for each sample.

@@ -75,7 +75,7 @@ class LiveProfile(Profile):
         PauseTooLong: a single class would stop the program for longer than ``max_pause``.
         NotAvailable: no engine works, or another profile has what it needs.
         ValueError: there is no such kind or engine, or the interval is not positive, or shorter
-            than 0.1 ms of processor or passed time.
+            than 0.1 ms of processor or wall-clock time.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class LiveProfile(Profile):
         agents = [kind for kind in wanted if kind in (Kind.CPU, Kind.WALL)]
         if not agents and engine is not None:
             names = " and ".join(kind.name.lower() for kind in wanted)
-            raise ValueError(f"engine= is for processor and passed time, not for {names}")
+            raise ValueError(f"engine= is for processor and wall-clock time, not for {names}")
         if max_pause is not None and by is None:
             raise ValueError("max_pause= is for the probes of by=, without which nothing stops")
         if threads is not None and wanted != [Kind.WALL]:
-            raise ValueError("threads= is for passed time only, which is called wall")
+            raise ValueError("threads= is for wall-clock time only, which is called wall")
         self._vm = vm
         self._lock = threading.Lock()
         self._leaving = threading.Event()
@@ -275,7 +275,7 @@ class LiveProfile(Profile):
         return (*tables, [limits], labels)
 
     def where(self, rows: Any) -> Profile:
-        """The profile of some samples; it shares the other tables, as they are now.
+        """The profile of some samples; it shares the other tables in their present state.
 
         Args:
             rows: a slice, an array of row numbers, or of a truth value for each sample.

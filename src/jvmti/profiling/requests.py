@@ -161,8 +161,8 @@ class Requests(Recorder[Any, Any]):
     def labelled(self, samples: Samples, threads: Threads) -> Samples:
         """The samples with the number of their request in `labels`; -1 outside of any.
 
-        Of requests within requests the outermost counts. A sample of passed time ends at its moment
-        and is as long as its weight, and falls apart where a request begins or ends.
+        Of requests within requests the outermost counts. A sample of wall-clock time ends at its
+        moment, is as long as its weight, and is split where a request begins or ends.
 
         Args:
             samples: the samples of one kind, with times since the epoch.

@@ -18,7 +18,7 @@ _WORDS = {
     Capabilities.can_generate_breakpoint_events: "breakpoints",
     Capabilities.can_generate_single_step_events: "single steps",
     Capabilities.can_access_local_variables: "local variables in full",
-    Capabilities.can_generate_field_modification_events: "field watches",
+    Capabilities.can_generate_field_modification_events: "watchpoints",
     Capabilities.can_generate_exception_events: "exceptions as they are thrown",
     Capabilities.can_pop_frame: "popping frames",
     Capabilities.can_force_early_return: "early returns",

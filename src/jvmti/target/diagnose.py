@@ -406,7 +406,7 @@ def _check_agents(diagnosis: Diagnosis, process: Process, handle: ProcessHandle)
         f"loaded: {names}"
         + (
             "; a debugger's or profiler's agent may hold capabilities that only one can have "
-            "(breakpoints, field watches, suspend, allocation sampling)"
+            "(breakpoints, watchpoints, suspend, allocation sampling)"
             if solo_agents
             else ""
         ),

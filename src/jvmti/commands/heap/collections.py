@@ -12,8 +12,10 @@ from jvmti.report.tables import print_json, print_table
 class Command:
     """Show maps and lists by class: how many, how many empty, how full, the wasted space.
 
-    jvmti heap collections MyServer
-    jvmti heap collections dump.hprof --json
+      jvmti heap collections MyServer
+      jvmti heap collections dump.hprof --json
+
+    Wasted space is that of empty collections and of unused slots.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -14,8 +14,10 @@ _TOP = 20
 class Command:
     """Show accumulation points: objects that retain far more than their largest child.
 
-    jvmti heap dominators MyServer
-    jvmti heap dominators dump.hprof --threshold 0.001
+      jvmti heap dominators MyServer
+      jvmti heap dominators dump.hprof --threshold 0.001
+
+    A row has the retained size of the object, and that of its largest child.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,10 @@ _LONGEST = 200
 class Command:
     """Show strings that occur more than once, those that waste most first.
 
-    jvmti heap duplicate-strings MyServer
-    jvmti heap duplicate-strings dump.hprof --top 100 --json
+      jvmti heap duplicate-strings MyServer
+      jvmti heap duplicate-strings dump.hprof --top 100 --json
+
+    It compares contents, whatever their encoding, and counts what all copies but one use.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -16,7 +16,8 @@ _KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
 
 
 class Command:
-    """Show the contents of a heap: classes with own and retained sizes, roots, loaders, garbage.
+    """Show the contents of a heap: classes with own and retained sizes, roots, loaders,
+    and unreachable objects.
 
       jvmti heap summary MyServer
       jvmti heap summary dump.hprof --top 50 --by package

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Command:
-    """Let calls of methods return something else, throw, or take longer, for testing.
+    """Make methods return something else, throw, or take longer, for testing.
 
       jvmti change 4711 com.acme.Till.pay --throw 'java.io.IOException: no route' --every 10
       jvmti change MyServer com.acme.Order.buyer --return '"nobody"' --times 3

@@ -13,7 +13,7 @@ DURATION = 30.0
 
 KINDS = {
     "cpu": "processor time",
-    "wall": "passed time, also of threads that wait",
+    "wall": "wall-clock time, also of threads that wait",
     "alloc": "allocated memory",
     "live": "allocated memory that is alive at the end",
     "lock": "waiting for monitors and locks",

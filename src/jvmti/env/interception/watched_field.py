@@ -1,4 +1,4 @@
-"""Field watches: events on reading and on writing a field.
+"""Watched fields: events on reading and on writing a field.
 
 Accesses from Java code and from JNI count, the controller's own included.
 """

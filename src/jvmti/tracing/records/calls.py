@@ -99,7 +99,7 @@ class Call(NamedTuple):
     def again(self, timeout: float | None = TIME_LIMIT) -> Any:
         """Make the call once more, with the same objects, on a thread of ours.
 
-        The objects are as they are now. What the call does, it does again.
+        It gets the objects in their present state, and has all of its effects again.
 
         Args:
             timeout: seconds; ``None`` waits for ever.

@@ -85,7 +85,7 @@ _PERIOD = 20_000_000
 _NOTES = {
     "jdk.ExecutionSample": "JFR samples only a few of the running threads at a time, and skips "
     "threads whose stack it cannot walk.",
-    "jdk.NativeMethodSample": "The samples of passed time are only of threads in native code.",
+    "jdk.NativeMethodSample": "The samples of wall-clock time are only of threads in native code.",
 }
 
 
