@@ -41,6 +41,7 @@ from jvmti.target.processes.limits import (
     DESCRIPTORS_TO_LOAD,
     THREADS_TO_LOAD,
     check_remaining,
+    shortage,
 )
 from jvmti.target.processes.procfs import ProcessHandle, Status
 from jvmti.target.processes.search import Process
@@ -56,6 +57,7 @@ _RESEND = 0.1  # seconds between two signals while the JVM may still be starting
 _SLOWEST_RESEND = 2.0  # a JVM that ignores the trigger prints a thread dump at each signal
 _DISPATCHER, _LISTENER = "Signal Dispatch", "Attach Listener"  # as the system cuts the names
 _TAKERS = (_DISPATCHER, _LISTENER)
+_FRESH = 0.05  # seconds for which a check of the target's resources holds
 _STARTING = 5.0  # seconds for which a JVM is taken to be starting
 _PATIENCE_STOPPED = 1.0  # seconds that a stopped process gets to be continued
 _LONGEST_ANSWER = 1 << 30
@@ -97,6 +99,8 @@ class AttachPoint:
         self.trigger_path = f"{directory}/.attach_pid{namespace_pid}"
         self._version: int | None = None
         self._stopped_since: float | None = None
+        self._asked_to_listen = False
+        self._checked = (0.0, 0, 0)
 
     # -- commands ---------------------------------------------------------------------------
 
@@ -174,12 +178,26 @@ class AttachPoint:
 
     def check_resources_to_load(self) -> None:
         """Raise TargetExhausted if an agent, and the listener before it, would lack resources."""
-        check_remaining(self.handle, DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD + self._lacks_listener())
+        self._check_resources(DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD, 1)
 
     def check_resources_to_answer(self) -> None:
         """Raise TargetExhausted if a connection, or the listener before it, would lack
         resources."""
-        check_remaining(self.handle, DESCRIPTORS_TO_ANSWER, 2 * self._lacks_listener())
+        self._check_resources(DESCRIPTORS_TO_ANSWER, 0, 2)
+
+    def _check_resources(self, descriptors: int, threads: int, to_listen: int) -> None:
+        """Raise TargetExhausted without these, and the threads to listen if there is no listener.
+
+        Where there are enough with those, no thread has to be looked at.
+        """
+        now = time.monotonic()
+        when, enough, plenty = self._checked
+        if now - when < _FRESH and descriptors <= enough and threads + to_listen <= plenty:
+            return
+        if shortage(self.handle, descriptors, threads + to_listen) is not None:
+            check_remaining(self.handle, descriptors, threads + to_listen * self._lacks_listener())
+        else:
+            self._checked = (now, descriptors, threads + to_listen)
 
     def _lacks_listener(self) -> bool:
         return not self.handle.thread_states((_LISTENER,))
@@ -277,6 +295,7 @@ class AttachPoint:
                         # Without a handler the signal kills: a starting JVM has none yet.
                         made_trigger |= self._make_trigger()
                         self.handle.send(signal.SIGQUIT)
+                        self._asked_to_listen = True
                         signals += 1
                         pause = 0.0002
                         if time.time() - self._started > _STARTING:
@@ -334,7 +353,7 @@ class AttachPoint:
                     f"{self.socket_path} belongs to process {peer or 'unknown'}, not to the JVM "
                     f"{self.handle.pid}; two containers that share /tmp can be the cause"
                 )
-            if self._listener_has_ended():
+            if not self._asked_to_listen and self._listener_has_ended():
                 # It once had no descriptor for a connection. After the socket is removed, the JVM #
                 # creates a new one on request.
                 _remove(self.socket_path)

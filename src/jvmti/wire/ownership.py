@@ -9,6 +9,7 @@ informs the agent.
 from __future__ import annotations
 
 import itertools
+import sys
 import threading
 import weakref
 from collections import deque
@@ -28,6 +29,8 @@ _ISSUED = 32
 _FIRST_ISSUED = _ISSUED << 56
 _MANY = 10_000
 """Handles of a column from which NumPy is worth its import."""
+_SOME = 50
+"""The same where it is imported already."""
 _new: Any = object.__new__
 
 
@@ -37,7 +40,7 @@ def block_of(handles: Any) -> bytes:
     Args:
         handles: an array of NumPy, or a memory view.
     """
-    if not is_array(handles) and len(handles) < _MANY:
+    if not is_array(handles) and len(handles) < (_SOME if "numpy" in sys.modules else _MANY):
         return b"".join([RELEASE.pack(one, 1) for one in handles if 0 < one < _FIRST_ISSUED])
     handles = numpy.asarray(handles)
     owned = handles[(handles != 0) & (handles >> numpy.uint64(56) < _ISSUED)]

@@ -80,11 +80,17 @@ class Frame:
         self.location = location
         self.line = line
         self.depth = depth
-        self.before_probes = None
-        self._scope = None
         # The thread; how many frames it had, None where only a part was seen; and how many of these
         # are above the topmost that is shown.
         self._stack = stack
+
+    def __getattr__(self, name: str) -> Any:
+        # Thousands of frames are made at once, and few of them fill these.
+        if name in ("before_probes", "_scope"):
+            return None
+        raise AttributeError(
+            f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self
+        )
 
     @property
     def thread(self) -> Thread:
