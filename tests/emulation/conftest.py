@@ -15,9 +15,11 @@ import pytest
 import jvms
 import jvmti
 import programs
-from conformance.conftest import NO_SIGNAL
+from conformance.conftest import NO_SIGNAL, bare_env, env
 from conformance.evidence import EVENT, REPORT, Evidence
 from emulation import late
+
+__all__ = ["bare_env", "env"]
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +37,6 @@ def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
         attached.timeout = 60
         yield attached
         assert witness.running(), "the JVM did not survive"
-
-
-@pytest.fixture
-def env(vm: jvmti.VM) -> jvmti.Env:
-    """The session's first environment, with all capabilities."""
-    return vm.env
-
-
-@pytest.fixture
-def bare_env(vm: jvmti.VM) -> Iterator[jvmti.Env]:
-    """An environment without any capability."""
-    made = vm.new_env()
-    yield made
-    try:
-        made.dispose_environment()
-    except jvmti.errors.InvalidEnvironment:
-        pass  # the test has disposed of it
 
 
 @pytest.fixture

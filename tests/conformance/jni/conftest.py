@@ -10,6 +10,8 @@ import jvms
 import jvmti
 import programs
 from conformance import conftest
+from conformance.recorder import java_object
+from jvmti.refs import Class, Object
 
 
 @pytest.fixture(scope="package")
@@ -26,3 +28,16 @@ def witness(
 def vm(witness: programs.JavaProgram) -> Iterator[jvmti.VM]:
     """A session with every available capability."""
     yield from conftest.session(witness)
+
+
+@pytest.fixture(scope="module")
+def everything(vm: jvmti.VM) -> Object:
+    """An object with a field of every type."""
+    found: Object = java_object(vm, "everything")
+    return found
+
+
+@pytest.fixture(scope="module")
+def cls(vm: jvmti.VM) -> Class:
+    """Its class, which has a static field of every type too."""
+    return vm.jni.find_class("Witness$Everything")

@@ -2,53 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any
-
 import pytest
 
 import jvmti
 import programs
 from conformance.evidence import Evidence
-from conformance.recorder import TYPES, java_object, unescaped
+from conformance.jni.fields import CHANGED, STATIC
+from conformance.recorder import TYPES, unescaped
 from jvmti.refs import Class, Object
 
 errors = jvmti.errors
-
-STATIC = {
-    "boolean": ("staticBoolean", True),
-    "byte": ("staticByte", -128),
-    "char": ("staticChar", "€"),
-    "short": ("staticShort", -32768),
-    "int": ("staticInt", -(2**31)),
-    "long": ("staticLong", -(2**63)),
-    "float": ("staticFloat", math.ldexp(1, -149)),
-    "double": ("staticDouble", math.ldexp(1, -1074)),
-}
-
-CHANGED: dict[str, tuple[Any, str]] = {
-    "boolean": (False, "false"),
-    "byte": (-1, "-1"),
-    "char": ("Ж", "Ж"),
-    "short": (-300, "-300"),
-    "int": (70_000, "70000"),
-    "long": (-(2**40), "-1099511627776"),
-    "float": (0.15625, "0.15625"),
-    "double": (-1e300, "-1.0E300"),
-}
-
-
-@pytest.fixture(scope="module")
-def everything(vm: jvmti.VM) -> Object:
-    """An object with a field of every type."""
-    found: Object = java_object(vm, "everything")
-    return found
-
-
-@pytest.fixture(scope="module")
-def cls(vm: jvmti.VM) -> Class:
-    """Its class, which has a static field of every type too."""
-    return vm.jni.find_class("Witness$Everything")
 
 
 @pytest.mark.parametrize("name", TYPES)
