@@ -18,8 +18,8 @@ VERBS = {
     "histogram": "Count the objects of each class, and their bytes",
     "scan": "Show the objects of some classes, with their primitive fields, texts and elements",
     "dump": "Write a heap to a file: as HPROF, as Parquet tables, or without confidential contents",
-    "summary": "Show the contents of a heap: classes with own and retained sizes, "
-    "roots, loaders, unreachable objects",
+    "summary": "Show the contents of a heap: classes with sizes, roots, loaders, "
+    "unreachable objects",
     "query": "Query a heap with Python expressions over columns of objects",
     "dominators": "Show accumulation points: objects that retain far more than their largest child",
     "gc-roots": "Show shortest paths from GC roots to the objects of a class, merged into a tree",

@@ -16,8 +16,7 @@ _KINDS = {"class": "classes", "package": "packages", "loader": "class_loaders"}
 
 
 class Command:
-    """Show the contents of a heap: classes with own and retained sizes, roots, loaders,
-    and unreachable objects.
+    """Show the contents of a heap: classes with sizes, roots, loaders, unreachable objects.
 
       jvmti heap summary MyServer
       jvmti heap summary dump.hprof --top 50 --by package
