@@ -310,6 +310,12 @@ void JNICALL Profile::serve(jvmtiEnv*, JNIEnv* jni, void* what) {
   // From here on the profile may be gone.
 }
 
+void Profile::hurry() {
+  Locked locked(mutex_);
+  hurried_ = true;
+  changed_.notify_all();
+}
+
 void Profile::work(JNIEnv* jni) {
   int64_t named = nanoseconds_now();
   while (true) {
@@ -330,7 +336,8 @@ void Profile::work(JNIEnv* jni) {
       continue;
     }
     Locked locked(mutex_);
-    if (!halting_) changed_.wait(mutex_, static_cast<int>((wait + 500000) / 1000000));
+    if (!halting_ && !hurried_) changed_.wait(mutex_, static_cast<int>((wait + 500000) / 1000000));
+    hurried_ = false;
     if (halting_) return;
   }
 }

@@ -83,6 +83,8 @@ class Profile : NoCopy {
   bool offer(const Sample& sample) { return ring_.put(sample); }
   uint32_t trace(const StackFrame* frames, uint32_t count);
   uint32_t new_thread() { return threads++; }
+  // Has the profile's thread look now, and not only when it wanted to.
+  void hurry();
 
   const uint32_t number;
   const ProfileRequest request;
@@ -129,6 +131,7 @@ class Profile : NoCopy {
   Condition changed_;
   bool halting_ = false;
   bool serving_ = false;
+  bool hurried_ = false;
 };
 
 constexpr int64_t kNoTime = 0;

@@ -1,19 +1,20 @@
 // Waits for contended monitors: where, for how long, and which thread had the monitor.
 //
 // The VM reports when a thread begins to wait, and when it has the monitor.  Of many waits some are
-// sampled, by chance: those that are longer than the period always, and others in proportion to
-// their length, each for the whole period.  So sums are right for any period, which grows until few
-// enough are sampled.  HotSpot's structures say who has the monitor (`PendingMonitors`), except
-// where a monitor gets its first waiter: from 23 on the owner is anonymous then.  There the
-// profile's thread looks at those that wait, and asks for the owners as long as that takes a small
-// part of the time.  To find it out by JVM TI, the VM stops the program; this is for virtual
-// threads, and runtimes without ThreadMXBean.
+// sampled: those that are longer than the period always, and of the others each that has a mark
+// (`MarkedTime`), for the whole period.  So each counts in proportion to its length, and the sum is
+// right for any period, which grows until few enough are sampled.  HotSpot's structures say who has
+// the monitor (`PendingMonitors`), except where a monitor gets its first waiter: from 23 on the
+// owner is anonymous then.  There the profile's thread looks at those that wait, and asks for the
+// owners as long as that takes a small part of the time.  To find it out by JVM TI, the VM stops
+// the program; this is for virtual threads, and runtimes without ThreadMXBean.
 
 #include <cstring>
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/samplings/marked_time.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
 #include "agent/engines/profiling/samplings/virtual_threads.h"
@@ -27,22 +28,28 @@ constexpr int64_t kShare = 300;           // questions for owners take this part
 constexpr int64_t kMostCredit = 3000000;  // nanoseconds for many at once, after a while of few
 constexpr int64_t kMostPrice = 200000;    // what took longer waited for a processor
 constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
-constexpr int64_t kIdleLook = 100000000;  // the same while each wait has an owner
+constexpr int64_t kIdleLook = 200000000;  // the same while each wait has an owner
 constexpr jsize kMostAsked = 32;          // at once
-constexpr int64_t kSamples = 50;          // in 1 s; each takes 25 µs
-constexpr int32_t kSome = 20;             // of these the period is found
-constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or in these
+constexpr double kSome = 20;              // after these samples the period changes
+constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or after these
 constexpr int64_t kLongest = 100000000;   // the longest period
+constexpr double kPrice = 50000;          // nanoseconds that a sample takes at most
+constexpr double kPart = 0.002;           // of the program's processor time, for samples
+constexpr double kFewest = 20;            // in 1 s, however little the program uses
+constexpr double kMost = 50;              // and however much, or for a while
+constexpr double kSpare = 100;            // samples beyond what it affords, where there were few
 constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
                                   JVMTI_EVENT_THREAD_END};
 
-int64_t own_processor_time() {
+int64_t processor_time(clockid_t whose) {
   timespec used;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  clock_gettime(whose, &used);
   return used.tv_sec * 1000000000LL + used.tv_nsec;
 }
+
+int64_t own_processor_time() { return processor_time(CLOCK_THREAD_CPUTIME_ID); }
 
 class LockSampler : NoCopy {
  public:
@@ -61,8 +68,6 @@ class LockSampler : NoCopy {
     int64_t began;   // 0: the thread does not wait
     uint32_t owner;  // its number plus 1; 0 if unknown
     int64_t thread;
-    int64_t period;
-    int64_t least;     // nanoseconds: shorter waits are not sampled
     int64_t owner_id;  // 0 if unknown
   };
   struct Asked {
@@ -70,6 +75,7 @@ class LockSampler : NoCopy {
     int64_t began;
   };
   double chance();
+  int64_t weight_of(int64_t now, int64_t waited);
   void find_period(int64_t now);
   bool may_ask();
   void pay(int64_t price);
@@ -89,12 +95,16 @@ class LockSampler : NoCopy {
   int64_t credited_ = 0;  // when it was last raised
   Index places_;          // in the waits plus 1, by Thread.threadId
   Vector<Wait> waits_;
-  size_t next_ = 0;    // of the waits, the first to look at
-  bool busy_ = false;  // whether a thread has waited for nobody known since the last look
+  size_t next_ = 0;       // of the waits, the first to look at
+  bool busy_ = false;     // whether a thread has waited for nobody known since the last look
+  bool resting_ = false;  // whether the next look is far
   uint32_t random_ = 1;
   int64_t period_ = profile_.request.interval;
-  int32_t counted_ = 0;     // samples
+  MarkedTime marks_;
+  double expected_ = 0;     // samples
+  double spare_ = kSpare;   // samples, less than 0 where there were more than it affords
   int64_t counted_at_ = 0;  // since when
+  int64_t used_ = 0;        // the program's processor time at that moment
 };
 
 void LockSampler::prepare(JNIEnv* jni) {
@@ -129,20 +139,42 @@ double LockSampler::chance() {
   return random_ / 4294967296.0;
 }
 
+// What a wait that is over counts for; 0 if it is not sampled.  Under the lock.
+int64_t LockSampler::weight_of(int64_t now, int64_t waited) {
+  if (waited < profile_.request.interval) return 0;
+  find_period(now);
+  double length = static_cast<double>(waited);
+  double part = length / static_cast<double>(period_);
+  expected_ += part < 1 ? part : 1;
+  if (part >= 1) return waited;
+  double next = static_cast<double>(period_);
+  return static_cast<int64_t>(marks_.pass(length, next, [this] { return chance(); }));
+}
+
 // Under the lock.
 void LockSampler::find_period(int64_t now) {
   int64_t passed = now - counted_at_;
-  if (counted_ < kSome && passed < kSomeTime) return;
-  double wanted = static_cast<double>(passed + 1) * kSamples / 1e9;
-  double change = counted_at_ == 0 ? 1 : counted_ / wanted;
-  change = change < 0.1 ? 0.1 : change > 10 ? 10 : change;
-  period_ = static_cast<int64_t>(static_cast<double>(period_) * change);
+  if (expected_ < kSome && passed < kSomeTime) return;
+  int64_t used = processor_time(CLOCK_PROCESS_CPUTIME_ID);
+  if (counted_at_ != 0) {
+    double seconds = static_cast<double>(passed + 1) / 1e9;
+    double wanted = static_cast<double>(used - used_) * kPart / kPrice;
+    if (wanted < kFewest * seconds) wanted = kFewest * seconds;
+    if (wanted > kMost * seconds) wanted = kMost * seconds;
+    spare_ += wanted - expected_;
+    if (spare_ > kSpare) spare_ = kSpare;
+    if (spare_ < -kSpare) spare_ = -kSpare;
+    double change = expected_ / (spare_ > 0 ? kMost * seconds : wanted);
+    change = change < 0.1 ? 0.1 : change > 10 ? 10 : change;
+    period_ = static_cast<int64_t>(static_cast<double>(period_) * change);
+  }
   if (period_ > kLongest) period_ = kLongest;
   if (period_ < profile_.request.interval) period_ = profile_.request.interval;
   uint64_t period = static_cast<uint64_t>(period_);
   if (period > profile_.span) profile_.span = period;
-  counted_ = 0;
+  expected_ = 0;
   counted_at_ = now;
+  used_ = used;
 }
 
 // ---- questions ---------------------------------------------------------------------------------
@@ -188,7 +220,7 @@ jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
     size_t place = (next_ + i) % waits_.size();
     const Wait& wait = waits_[place];
     if (wait.began == 0 || wait.owner != 0 || wait.owner_id != 0) continue;
-    if (now - wait.began < wait.least) continue;
+    if (now - wait.began < profile_.request.interval) continue;
     asked[count] = Asked{place, wait.began};
     threads[count++] = wait.thread;
   }
@@ -252,7 +284,8 @@ int64_t LockSampler::look(JNIEnv* jni) {
     }
   }
   Locked locked(mutex_);
-  int64_t until = busy_ || count > 0 ? kLook : kIdleLook;
+  resting_ = !busy_ && count == 0;
+  int64_t until = resting_ ? kIdleLook : kLook;
   busy_ = false;
   return until / 2 + static_cast<int64_t>(static_cast<double>(until) * chance());
 }
@@ -260,31 +293,35 @@ int64_t LockSampler::look(JNIEnv* jni) {
 // ---- waits -------------------------------------------------------------------------------------
 
 void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
-  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), 0, 0, pending_.owner(jni)};
+  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), pending_.owner(jni)};
   if (wait.owner_id == 0) {
     bool is_virtual =
         major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
     if (is_virtual || !owners_.known()) wait.owner = stopped_owner(env, jni, monitor);
   }
   uint64_t id = static_cast<uint64_t>(wait.thread);
-  Locked locked(mutex_);
-  if (wait.owner == 0 && wait.owner_id == 0) busy_ = true;
-  find_period(wait.began);
-  wait.period = period_;
-  wait.least = static_cast<int64_t>(static_cast<double>(period_) * chance());
-  if (wait.least < profile_.request.interval) wait.least = profile_.request.interval;
-  uint32_t place = places_.find(id);
-  if (place != 0) {
-    waits_[place - 1] = wait;
-  } else if (waits_.push(wait) && !places_.insert(id, static_cast<uint32_t>(waits_.size()))) {
-    waits_.pop();
+  bool first = false;
+  {
+    Locked locked(mutex_);
+    if (wait.owner == 0 && wait.owner_id == 0) {
+      first = !busy_ && resting_;
+      busy_ = true;
+    }
+    uint32_t place = places_.find(id);
+    if (place != 0) {
+      waits_[place - 1] = wait;
+    } else if (waits_.push(wait) && !places_.insert(id, static_cast<uint32_t>(waits_.size()))) {
+      waits_.pop();
+    }
   }
+  if (first) profile_.hurry();
 }
 
 void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
   uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
   int64_t now = nanoseconds_now();
   Wait wait{};
+  int64_t weight = 0;
   {
     Locked locked(mutex_);
     uint32_t place = places_.find(id);
@@ -292,12 +329,11 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     wait = waits_[place - 1];
     waits_[place - 1].began = 0;
     // One that began before the profile has no beginning.
-    if (wait.began == 0 || now - wait.began < wait.least) return;
-    ++counted_;
+    weight = wait.began == 0 ? 0 : weight_of(now, now - wait.began);
   }
+  if (weight == 0) return;
   uint32_t number = threads_.sampled(jni, thread);
   if (number == EventThreads::kOurs) return;
-  int64_t waited = now - wait.began;
   LocalRef<jclass> klass(jni, jni->GetObjectClass(monitor));
   uint32_t trace = stack_below(profile_, env, thread, klass);
   if (trace == TraceTable::kNone) {
@@ -305,8 +341,8 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     return;
   }
   if (wait.owner_id != 0) wait.owner = known_owner(jni, wait.owner_id);
-  profile_.add(Sample{epoch_now(), waited < wait.period ? wait.period : waited, trace, number,
-                      wait.owner, layouts::SampleState::kBlocked});
+  profile_.add(
+      Sample{epoch_now(), weight, trace, number, wait.owner, layouts::SampleState::kBlocked});
 }
 
 LockSampler& sampler_of(Profile& profile) { return *static_cast<LockSampler*>(profile.sampler); }
