@@ -47,8 +47,6 @@ PEER = "com.microsoft.java:com.microsoft.java.debug.core:0.25.1"
 AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
 _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
-_NATIVE_BURST = 200
-"""The same where each is shown before the thread goes on: as many as a pipe takes."""
 _STEPS = 2
 """Steps from a stop, to as many lines of the method."""
 _SLICES = 15
@@ -355,9 +353,9 @@ def _native(jvm: jvms.Jvm, classes: Path, hits: int) -> dict[str, list[float]]:
         found["native condition"] = [target.ask(f"run {hits}")]
         editor.set({"line": LINE, "logMessage": MESSAGE})
         for _ in range(_BURSTS):
-            _add(found, "native log", target.ask(f"run {_NATIVE_BURST}"))
+            _add(found, "native log", target.ask(f"run {_BURST}"))
             said = editor.client.output("stdout", 1)
-            assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _NATIVE_BURST
+            assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURST
         editor.close()
     return found
 

@@ -193,6 +193,66 @@ def test_a_late_logpoint_is_recorded_by_the_agent(
     client.disconnect()
 
 
+def test_a_logpoint_of_a_launched_program_is_recorded_up_to_its_end(
+    command: list[str], client: Client
+) -> None:
+    """No text is missing that the agent recorded just before; they have the order of the hits,
+    with those of which one has a call, for which the thread waits."""
+    message = "{limit}: {name} {self.name.length()} {grade} {share} {boxed} {open}"
+    client.launch(
+        {"line": line("CHEAP"), "condition": "limit > 1003 && price == 7", "logMessage": message},
+        {"line": line("GROSS"), "logMessage": "{count} {lines.size()}"},
+        {"line": line("NESTED"), "hitCondition": "% 2", "logMessage": "line {n}"},
+        {"line": line("HALF"), "hitCondition": "30", "logMessage": "half {price} for {name}"},
+        command=[*command, "40"],
+    )
+    assert client.event("exited")["exitCode"] == 3
+    client.event("terminated")
+    right = []
+    for n in range(1, 41):
+        right.append(f"{n} 250")
+        right += [f"line {n}"] * (n % 2 == 0)
+        right += [f"{1000 + n}: tea 3 x 0.5 5 true"] * (n > 3)
+        right += ["half 1 for tea"] * (n == 30)
+    said = client.output("stdout").splitlines()
+    assert [text for text in said if text != "ready"] == right
+    wait = [
+        one["body"]["breakpoint"]["line"]
+        for one in client.events
+        if one["event"] == "breakpoint" and "wait" in one["body"]["breakpoint"].get("message", "")
+    ]
+    assert wait[-1] == line("GROSS")
+    client.disconnect()
+
+
+def test_what_was_recorded_is_shown_when_the_program_is_killed(
+    command: list[str], client: Client
+) -> None:
+    """The adapter reads it behind the program's end: it has stood still before."""
+    client.launch({"line": line("NESTED"), "logMessage": "line {n}"}, command=[*command, "9999999"])
+    (program,) = (
+        one["body"]["systemProcessId"] for one in client.events if one["event"] == "process"
+    )
+    # The adapter is asked about classes, so threads wait for it until all are loaded.
+    client.event("output", where=lambda body: "line 50\n" in body["output"])
+    assert client.process is not None
+    os.kill(client.process.pid, signal.SIGSTOP)
+    try:
+        shown = len(re.findall(r"^line", client.output("stdout"), re.MULTILINE))
+        time.sleep(0.3)
+        os.kill(program, signal.SIGKILL)
+    finally:
+        os.kill(client.process.pid, signal.SIGCONT)
+    client.event("terminated")
+    said = client.output("stdout")
+    recorded = [int(n) for n in re.findall(r"^line (\d+)$", said, re.MULTILINE)]
+    assert recorded == list(range(1, len(recorded) + 1))
+    # The program said so on its own, after these hits.
+    assert len(recorded) >= 50 * said.count("worked")
+    assert len(recorded) > shown + 50
+    client.disconnect()
+
+
 def test_a_thread_is_paused_wherever_it_is(begin: Begin) -> None:
     """A paused thread shows its stack, and goes on."""
     client = begin(line("FIRST"))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,12 +22,12 @@ from jvmti.env.structures import LocalVariableEntry
 from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import ClassNotPrepared, NotAvailable, OpaqueFrame, StopOver
+from jvmti.layouts.conditions import RECORDED, RECORDS
 from jvmti.operations.agent import AgentOperations
 from prepared import Prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from jvms import Jvm
     from jvmti.model.threads.java_thread import Thread
@@ -516,6 +517,124 @@ def test_a_java_condition_on_fields_that_is_false_asks_nobody(
     program.ask("join t")
 
 
+class Recorded:
+    """What `do` takes whose values the agent records; it is called where it cannot."""
+
+    def __init__(self, *values: str) -> None:
+        self.values = values
+        self.called = 0
+
+    def recording(self, method: object, at: int) -> Recorded:
+        """What is wanted at a place."""
+        return self
+
+    def __call__(self, stop: Stop) -> None:
+        self.called += 1
+
+
+@pytest.mark.natively("probes record by themselves")
+def test_values_are_recorded_where_the_condition_holds_and_nobody_is_asked(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    wanted = Recorded("flag", "b", "c", "s", "i", "l", "f", "d", "text", "len(text)")
+    values = [True, -5, "c", 300, 70000, 1 << 40, 0.10000000149011612, 2.5, "Host", 4]
+    part = Recorded("part.boxed", "part.lacking", "part.next.name", "len(part.counts)", "part.sure")
+    of_part = [5, None, "second", 3, True]
+    program.ask("start t parts 1")  # the class of its variables is loaded
+    program.ask("join t")
+    for name, record, right, when, wrong in (
+        ("mixed", wanted, values, "i == 70000", "i == 1"),
+        ("parts", part, of_part, "part.size == 3", "part.size > 3"),
+    ):
+        with (
+            method(vm, name).breakpoint(line=LINE[name], when=when, do=record) as point,
+            method(vm, name).breakpoint(line=LINE[name], when=wrong, do=record) as other,
+        ):
+            before = time.monotonic_ns()
+            answered = vm.stats.agent.events_answered  # type: ignore[union-attr]
+            for _ in range(20):
+                program.ask(f"start t {name} 1")
+                program.ask("join t")
+            assert vm.stats.agent.events_answered == answered  # type: ignore[union-attr]
+            records = vm.breakpoints.records
+            assert records is not None
+            found = records.take()
+            assert [one[1:] for one in found] == [(record, right)] * 20
+            times = [one.time for one in found]
+            assert before < times[0]
+            assert times == sorted(times)
+            assert times[-1] < time.monotonic_ns()
+            assert records.take() == []
+            assert records.take_dropped() == 0
+            assert point.hits == other.hits == record.called == 0
+            assert not point.waits
+
+
+@pytest.mark.natively("probes record by themselves")
+def test_what_cannot_be_recorded_is_asked_for_and_what_comes_too_fast_is_counted(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    mixed = method(vm, "mixed")
+    for values in (["array"], ["len(array)"]):  # no such type, null
+        record = Recorded(*values)
+        with mixed.breakpoint(line=LINE["mixed"], do=record) as point:
+            program.ask("start t mixed 0")
+            program.ask("join t")
+            assert record.called == point.hits == 1
+    most = RECORDS.PER_SECOND
+    program.ask(f"start t add {2 * most}")  # so that it is compiled
+    program.ask("join t", timeout=SOON)
+    with method(vm, "add").breakpoint(line=LINE["sum"], do=Recorded("n")) as point:
+        program.ask(f"start t add {2 * most}")
+        program.ask("join t", timeout=SOON)
+        assert point.hits == 0
+    assert vm.breakpoints.records is not None
+    records = vm.breakpoints.records.take()
+    assert [one.values for one in records[:most]] == [[n] for n in range(most)]
+    dropped = vm.breakpoints.records.take_dropped()
+    # In a second that begins later, there are some more.
+    assert dropped + len(records) == 2 * most
+
+
+@pytest.mark.natively("probes record by themselves")
+def test_hits_that_find_no_space_are_counted_and_later_ones_are_recorded_again(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    numbers = ["n"] * 100
+    size = RECORDED.size + 9 * len(numbers)
+    with method(vm, "add").breakpoint(line=LINE["sum"], do=Recorded(*numbers)):
+        records = vm.breakpoints.open_records()
+        most = RECORDS.SIZE // size
+        for _ in range(2):
+            program.ask(f"start t add {most + 100}")
+            program.ask("join t", timeout=SOON)
+            assert records.take_dropped() == 100
+            assert len(records.take()) == most
+
+
+@pytest.mark.natively("probes record by themselves")
+def test_records_of_several_breakpoints_have_the_order_of_the_hits_and_their_counts(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    one, two = Recorded("n"), Recorded("n")
+    with (
+        method(vm, "add").breakpoint(line=LINE["twice"], hits=2, do=one),
+        method(vm, "add").breakpoint(line=LINE["sum"], when="n != 3", hits="after 1", do=two),
+    ):
+        program.ask("start t add 6")
+        program.ask("join t")
+        is_light = vm.version.major >= 21
+        if is_light:
+            program.ask("virtual v add 2")
+            program.ask("join v")
+        assert vm.breakpoints.records is not None
+        found = [(record.form, *record.values) for record in vm.breakpoints.records.take()]
+    right = [(one, 1), (two, 1), (two, 2), (one, 3), (two, 4), (one, 5), (two, 5)]
+    in_virtual = [(two, 0), (one, 1), (two, 1)]
+    assert found == right + in_virtual * is_light
+    assert one.called == two.called == 0
+
+
 @pytest.mark.natively("of probes, a class that is loaded later changes nothing")
 def test_a_condition_on_a_class_that_is_loaded_later_goes_to_the_agent_then(
     vm: jvmti.VM, program: JavaProgram
@@ -688,10 +807,18 @@ def test_a_python_condition_is_asked_on_the_thread_that_waits(
         program.ask("start t add 6")
         assert [taken(stops).locals["n"] for _ in range(2)] == [3, 5]
     program.ask("join t")
+    with method(vm, "add").breakpoint(
+        when=lambda stop: stop.locals["n"] % 2 == 1, hits="only 2"
+    ) as stops:
+        program.ask("start t add 8")
+        assert taken(stops).locals["n"] == 3
+    program.ask("join t")
+    assert stops.hits == 1
 
 
 def test_hits_are_counted_in_the_agent(vm: jvmti.VM, program: JavaProgram) -> None:
-    wanted = {3: [2, 5, 8], "every 4": [3, 7], "after 7": [7, 8, 9], 1: list(range(10))}
+    every: dict[Any, list[int]] = {1: list(range(10)), 3: [2, 5, 8], "every 4": [3, 7]}
+    wanted = {**every, "after 7": [7, 8, 9], "only 4": [3]}
     found: dict[Any, list[int]] = {hits: [] for hits in wanted}
     points = [
         method(vm, "add").breakpoint(
@@ -1310,7 +1437,7 @@ def test_what_has_no_place_says_why(vm: jvmti.VM) -> None:
         shape["drawn"].breakpoint()
     with pytest.raises(jvmti.errors.InvalidLocation):
         method(vm, "add").breakpoint(location=10_000)
-    with pytest.raises(ValueError, match='"every 10" or "after 10", not 0'):
+    with pytest.raises(ValueError, match='"after 10" or "only 10", not 0'):
         method(vm, "add").breakpoint(hits=0)
     with pytest.raises(TypeError, match="thread="):
         method(vm, "add").breakpoint(thread="t")  # type: ignore[arg-type]
@@ -1415,6 +1542,13 @@ import jvmti
 
 vm = jvmti.attach(int(sys.argv[1]), timeout=30)
 add = next(one for one in vm.find_class("Stopping").methods if one.name == "add")
+class Recorded:
+    values = ["n"]
+    def recording(self, method, at):
+        return self
+    def __call__(self, stop):
+        raise SystemExit("asked")
+add.breakpoint(line=int(sys.argv[2]) - 1, do=Recorded())
 with add.breakpoint(line=int(sys.argv[2]), when="n >= 0") as stops:
     print("ready", flush=True)
     stop = next(stops)
@@ -1452,6 +1586,8 @@ def test_however_the_controller_goes_threads_go_on_at_full_speed(
         assert controller.stdout.readline() == b"ready\n"
         program.ask("start t add 3")
         assert controller.stdout.readline() == b"stopped\n"
+        maps = Path(f"/proc/{program.pid}/maps")
+        assert how != "interrupted" or "memfd:jvmti" in maps.read_text()
         if how == "interrupted":
             os.kill(controller.pid, signal.SIGINT)
         assert program.ask("join t", timeout=SOON) == "12"
@@ -1460,6 +1596,7 @@ def test_however_the_controller_goes_threads_go_on_at_full_speed(
     with jvmti.attach(program.pid, timeout=30) as vm:
         while vm.stats.agent.sessions > 1:  # type: ignore[union-attr]
             pass  # the thread goes first, and then what the dead one held
+        assert "memfd:jvmti" not in maps.read_text()
         with method(vm, "add").breakpoint(line=LINE["sum"]) as stops:
             program.ask("start t add 1")
             assert taken(stops).locals["n"] == 0

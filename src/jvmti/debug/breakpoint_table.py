@@ -14,6 +14,7 @@ from jvmti.debug.late.step_probes import StepProbes
 from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame
 from jvmti.debug.redefinitions import Redefinitions
 from jvmti.debug.stepping import Steps
+from jvmti.debug.stop_records import StopRecords
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.debug.variables import object_or_text
 from jvmti.env.events import EVENTS
@@ -101,6 +102,8 @@ class BreakpointTable:
         self.event_probes: EventProbes | None = None
         """Probes that report events to the environments of the session."""
         self._step_probes: StepProbes | None = None
+        self.records: StopRecords | None = None
+        """The recorded hits of breakpoints, from the first that records."""
 
     def __iter__(self) -> Iterator[StopRequest]:
         return iter(dict.fromkeys(self.by_number.values()))
@@ -207,6 +210,13 @@ class BreakpointTable:
             return OWN_FRAMES if methods[1].class_name.startswith(HELPER) else 0
         # The constructors of an exception may be above the place where it is made.
         return self.frames_above(thread)
+
+    def open_records(self) -> StopRecords:
+        """The memory that breakpoints record in, made at first use."""
+        with self._lock:
+            if self.records is None:
+                self.records = StopRecords(self._vm._session)
+            return self.records
 
     @property
     def may_halt(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -108,6 +109,10 @@ class Breakpoint(StopRequest):
         self._conditions: dict[tuple[Method, int], conditions.Condition] = {}
         """The parts of the function's condition that the agent decides, at its places."""
         self._asked = 0
+        # What the agent records at a place, so that no thread waits for the function.
+        self._recorder: Callable[[Method, int], Any] | None = None
+        if not emulated and (hits is None or self._when is None):
+            self._recorder = getattr(do, "recording", None)
         if emulated:
             if self._is_decided_by_place:
                 self._decide(self._part())
@@ -445,7 +450,35 @@ class Breakpoint(StopRequest):
         return found
 
     def _condition(self, method: Method, at: int) -> conditions.Condition:
-        """The part of the condition that the agent decides at a place."""
+        """The part of the condition that the agent decides at a place, and what it records."""
+        made = self._decision(method, at)
+        if self._recorder is None or not (made.is_all or self._when is None):
+            return made
+        recording = self._recorder(method, at)
+        if recording is None:
+            return made
+        records = self._vm.breakpoints.open_records()
+        try:
+            return conditions.recording(
+                made,
+                recording.values,
+                functools.partial(records.number_of, recording),
+                self._table(method),
+                at,
+                ConditionFields(self._vm, method).find,
+            )
+        except conditions.ConditionError as error:
+            log.debug("%r is asked at each hit: %s", self, error)
+            return made
+
+    @property
+    def waits(self) -> bool:
+        """Whether a thread waits while the function of a hit runs, at least at one of its places;
+        the agent may have recorded all hits instead."""
+        conditions_there = [self._conditions.get(place) for place in self.places]
+        return any(one is None or not one.records for one in conditions_there)
+
+    def _decision(self, method: Method, at: int) -> conditions.Condition:
         if self._is_decided_by_place:
             found = self._decided_part(method, at)
             if found is not None:
@@ -548,17 +581,31 @@ class Breakpoint(StopRequest):
                 self._place_in(cls, strict=False)
         self._report_places()
 
+    def _matches(self, stop: Stop) -> bool:
+        # First, by what the agent has left open of this hit.
+        matches = super()._matches(stop)
+        if self._is_decided_by_place or self._recorder is not None:
+            self._note_asked((stop.method, stop.location))
+        return matches
+
     def _holds_at(self, stop: Stop) -> object:
-        place = stop.method, stop.location
-        condition = self._conditions.get(place)
-        if condition is not None:
-            if condition.is_all:
-                return True
-            self._asked += 1
-            # Classes are loaded meanwhile. Not at each hit: this takes longer than to be asked.
-            if self._is_decided_by_place and self._asked & (self._asked - 1) == 0:
-                self._decide_more(place, condition)
+        condition = self._conditions.get((stop.method, stop.location))
+        if condition is not None and condition.is_all:
+            return True
         return super()._holds_at(stop)
+
+    def _note_asked(self, place: tuple[Method, int]) -> None:
+        """The agent had to ask, which it may not have to again: classes are loaded meanwhile."""
+        condition = self._conditions.get(place)
+        if condition is None:
+            return
+        is_decided = condition.is_all or not self._is_decided_by_place
+        if is_decided and (condition.records or self._recorder is None):
+            return
+        self._asked += 1
+        # Not at each hit: this takes longer than to be asked.
+        if self._asked & (self._asked - 1) == 0:
+            self._decide_more(place, condition)
 
     def _decide_more(self, place: tuple[Method, int], before: conditions.Condition) -> None:
         """Let the agent decide what it can by now; to be called where a thread has stopped."""
@@ -566,8 +613,10 @@ class Breakpoint(StopRequest):
             return  # another thread does it
         try:
             now = self._condition(*place)
-            if now != before and place in self.places:
-                self._install(*place, now)
+            if now == before or place not in self.places:
+                return
+            self._install(*place, now)
+            self._report_places()
         except Error as error:
             log.debug("%r goes on to ask: %s", self, error)
         finally:

@@ -72,6 +72,7 @@ _BOXES = {
     f"Ljava/lang/{one};"
     for one in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double")
 }
+_RECORDED = {*"ZBCSIJFD", _STRING}
 _FEW = 8
 """Up to this many variables an error names all; of more, similar ones."""
 
@@ -89,6 +90,8 @@ class Condition(NamedTuple):
     """The fields that it reads."""
     is_all: bool = False
     """Whether nothing is left of a function's condition."""
+    records: bool = False
+    """Whether hits are recorded, and stop no thread where all can be read."""
 
 
 NONE = Condition([], b"")
@@ -154,6 +157,46 @@ def compiled(
         bytes(compiler.texts),
         list(compiler.fields),
     )
+
+
+def recording(
+    condition: Condition,
+    values: Sequence[str],
+    number: Callable[[Sequence[str]], int],
+    table: Sequence[LocalVariableEntry],
+    location: int,
+    find_field: FindField,
+) -> Condition:
+    """A condition that records values where it holds, in place of a stop.
+
+    Args:
+        condition: the condition.
+        values: variables, fields and lengths, in the agent's words.
+        number: for values of these types.
+        table: the local variables of the method.
+        location: the bytecode index of the breakpoint.
+        find_field: finds fields.
+
+    Raises:
+        ConditionError: the agent cannot record one of them.
+    """
+    there = [
+        Variable(one.name, one.signature, one.slot) for one in table if _is_there(one, location)
+    ]
+    compiler = _Compiler(", ".join(values), there, table, find_field)
+    compiler.fields |= {one: at for at, one in enumerate(condition.fields)}
+    compiler.code = [list(one) for one in INSTRUCTION.rows(condition.instructions)]
+    jump = [Operation.SKIP_IF_FALSE, 0, 0, 0, 0]
+    if compiler.code:
+        compiler.code.append(jump)
+    compiler.code.append(record := [Operation.RECORD, 0, 0, 0, 0])
+    signatures = [compiler.record(ast.parse(one, mode="eval").body) for one in values]
+    jump[3] = len(compiler.code)
+    if len(compiler.code) > LIMITS.INSTRUCTIONS:
+        raise ConditionError(f"{values!r} are too many values for the agent")
+    record[4] = number(signatures)
+    instructions = [value for one in compiler.code for value in one]
+    return condition._replace(instructions=instructions, fields=list(compiler.fields), records=True)
 
 
 def _is_there(variable: LocalVariableEntry, location: int) -> bool:
@@ -369,6 +412,41 @@ class _Compiler:
         operation = Operation.TEST_FIELD if before else Operation.TEST
         self.code.append([operation, ord(type_), variable.slot, relation, number])
 
+    def record(self, value: ast.expr) -> str:
+        """Record a value; its signature."""
+        measured = _measured(value)
+        name, path = self.path(value if measured is None else measured)
+        variable = self.variable(name)
+        taken = self.taken(value, variable, path)
+        signature = taken[-1][0].signature if taken else variable.signature
+        if measured is not None:
+            self.code += [take for _, take in taken]
+            self.code.append(self.object_at_hand(taken, variable))
+            self.code.append([Operation.RECORD_LENGTH, 0, 0, 0, 0])
+            return "I"
+        is_box = signature in _BOXES
+        if is_box:
+            taken = self.taken(value, variable, [*path, ("value", None)])
+            signature = taken[-1][0].signature
+        if signature not in _RECORDED:
+            raise self.refuse(value, f"a {java_name(signature)} is not recorded")
+        self.code += [take for _, take in taken]
+        if taken:
+            null = ord("N") if is_box else 0
+            self.code.append([Operation.RECORD_FIELD, null, self.place_of(taken[-1][0]), 0, 0])
+        else:
+            type_ = "T" if signature == _STRING else signature if signature in "JFD" else "I"
+            self.code.append([Operation.RECORD_LOCAL, ord(type_), variable.slot, 0, 0])
+        return signature
+
+    def object_at_hand(
+        self, taken: Sequence[tuple[Any, list[int]]], variable: Variable
+    ) -> list[int]:
+        """Takes the object of a path itself."""
+        if taken:
+            return [Operation.TAKE_FIELD, 0, self.place_of(taken[-1][0]), 0, 0]
+        return [Operation.TAKE_LOCAL, 0, variable.slot, 0, 0]
+
     def test_length(
         self,
         whole: ast.expr,
@@ -380,11 +458,8 @@ class _Compiler:
     ) -> None:
         """Compare the length of an array or a string, which is taken by what comes before."""
         self.code += [take for _, take in before]
-        signature = variable.signature
-        take = [Operation.TAKE_LOCAL, 0, variable.slot, 0, 0]
-        if before:
-            signature = before[-1][0].signature
-            take = [Operation.TAKE_FIELD, 0, self.place_of(before[-1][0]), 0, 0]
+        signature = before[-1][0].signature if before else variable.signature
+        take = self.object_at_hand(before, variable)
         if not signature.startswith("[") and signature != _STRING:
             raise self.refuse(measured, f"a {java_name(signature)} has no length{_OTHERS}")
         length = Variable(f"len({ast.unparse(measured)})", "I", 0)

@@ -58,7 +58,7 @@ _ALSO = {
 
 _OF_CLASSES = (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK)
 
-_HITS = re.compile(r"(every|after)\s+([0-9]+)\Z")
+_HITS = re.compile(r"(every|after|only)\s+([0-9]+)\Z")
 
 
 class Stop:
@@ -609,7 +609,7 @@ class StopRequest:
         with self._changed:
             self._passes += 1
             beyond = self._passes - self._after
-        return beyond > 0 and beyond % self._every == 0
+        return beyond == 1 if self._every == 0 else beyond > 0 and beyond % self._every == 0
 
     def _holds_at(self, stop: Stop) -> object:
         """Whether the condition holds, as far as it is for the controller to say."""
@@ -701,7 +701,7 @@ def _is_alive(thread: Thread) -> bool:
 
 
 def _every_and_after(hits: int | str | None) -> tuple[int, int]:
-    """The period of hits that count, and how many to skip first.
+    """The period of hits that count, 0 for the first of them alone, and how many to skip first.
 
     Raises:
         ValueError: the value is neither a number nor such a text.
@@ -717,7 +717,11 @@ def _every_and_after(hits: int | str | None) -> tuple[int, int]:
             return 1, number
         if kind == "every" and 0 < number < 1 << 31:
             return number, 0
-    raise ValueError(f'hits= takes a positive number, "every 10" or "after 10", not {hits!r}')
+        if kind == "only" and 0 < number < 1 << 63:
+            return 0, number - 1
+    raise ValueError(
+        f'hits= takes a positive number, "every 10", "after 10" or "only 10", not {hits!r}'
+    )
 
 
 def _threads(thread: Any) -> list[refs.Thread]:

@@ -647,7 +647,7 @@ class Operations(Calling):
         Args:
             event_type: the event.
             locals: the environment that its conditions read local variables in.
-            every: report only every n-th hit,
+            every: report only every n-th hit, or for 0 only the first,
             after: beyond this many.
             kinds: of exceptions: 1 for those that will be caught, 2 for others, 3 for both.
             threads: the only threads that stop; none means all.
@@ -687,6 +687,13 @@ class Operations(Calling):
             number: the stop.
             method: the method.
             location: where in the method.
+        """
+        ...
+
+    @operation(132)
+    def open_stop_records(self) -> None:
+        """Record hits of breakpoints in memory whose descriptor comes with the request, once in a
+        session. `jvmti.layouts.conditions` lays it out.
         """
         ...
 

@@ -35,6 +35,12 @@ double double_of(jlong bits) {
   return value;
 }
 
+jlong bits_of(double value) {
+  jlong bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 }  // namespace
 
 bool StopCondition::good(const Instruction& one, jint at, jint count, jint units) const {
@@ -50,6 +56,13 @@ bool StopCondition::good(const Instruction& one, jint at, jint count, jint units
       return one.type == 'I' && good_comparison(one, units);
     case Operation::kTest:
       return good_comparison(one, units);
+    case Operation::kRecord:
+    case Operation::kRecordLength:
+      return true;
+    case Operation::kRecordLocal:
+      return std::strchr("IJFDT", one.type) != nullptr;
+    case Operation::kRecordField:
+      return static_cast<size_t>(one.slot) < fields_.size();
     case Operation::kTakeField:
     case Operation::kTestField:
       return good_field(one) &&
@@ -237,22 +250,95 @@ StopCondition::Found StopCondition::test_field(JNIEnv* jni, jobject owner,
 StopCondition::Found StopCondition::test_length(JNIEnv* jni, jobject measured,
                                                 const Instruction& one) {
   if (measured == nullptr) return Found::kFalse;
-  uint8_t kind = kind_of_object(jni, measured);
   jsize length = 0;
-  if (kind == kinds::String::kind) {
-    length = jni->GetStringLength(static_cast<jstring>(measured));
-  } else if (kinds::kJavaClasses[kind][0] == '[') {
-    length = jni->GetArrayLength(static_cast<jarray>(measured));
-  } else {
-    return Found::kUnreadable;
-  }
+  if (!length_of(jni, measured, &length)) return Found::kUnreadable;
   return related<jlong>(one.relation, length, one.constant) ? Found::kTrue : Found::kFalse;
 }
 
-bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass) const {
+bool StopCondition::length_of(JNIEnv* jni, jobject measured, jsize* length) {
+  uint8_t kind = kind_of_object(jni, measured);
+  if (kind == kinds::String::kind) {
+    *length = jni->GetStringLength(static_cast<jstring>(measured));
+  } else if (kinds::kJavaClasses[kind][0] == '[') {
+    *length = jni->GetArrayLength(static_cast<jarray>(measured));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool StopCondition::record(const Stopped& where, size_t at, jobject taken, RecordedHit* hit) const {
+  const Instruction& one = instructions_[at];
+  if (one.operation == Operation::kRecordField) {
+    // A box that is null has no number; of another object that would be an exception in Java.
+    if (taken == nullptr) return one.type == 'N' && hit->put_null();
+    return record_field(where.jni, taken, fields_[static_cast<size_t>(one.slot)], hit);
+  }
+  if (one.operation == Operation::kRecordLength) {
+    jsize length = 0;
+    if (taken == nullptr) return false;
+    return length_of(where.jni, taken, &length) && hit->put('J', length);
+  }
+  auto put = [&](auto by_vm, auto value, char type) {
+    jlong bits = 0;
+    if (!locals_.read(by_vm, where.env, where.thread, where.frame, at, one.slot, &value)) {
+      return false;
+    }
+    if constexpr (std::is_same<decltype(value), jint>::value) {
+      bits = value;
+    } else if constexpr (std::is_same<decltype(value), jfloat>::value) {
+      bits = bits_of(value);
+    } else {
+      std::memcpy(&bits, &value, sizeof bits);
+    }
+    return hit->put(type, bits);
+  };
+  switch (one.type) {
+    case 'I':
+      return put(&jvmtiEnv::GetLocalInt, jint{}, 'J');
+    case 'J':
+      return put(&jvmtiEnv::GetLocalLong, jlong{}, 'J');
+    case 'F':
+      return put(&jvmtiEnv::GetLocalFloat, jfloat{}, 'D');
+    case 'D':
+      return put(&jvmtiEnv::GetLocalDouble, jdouble{}, 'D');
+    default: {
+      LocalRef<> value(where.jni);
+      return locals_.read(where.env, where.jni, where.thread, where.frame, at, one.slot, &value) &&
+             hit->put_text(where.jni, value);
+    }
+  }
+}
+
+bool StopCondition::record_field(JNIEnv* jni, jobject owner, const Field& field,
+                                 RecordedHit* hit) const {
+  if (!belongs(jni, owner, field)) return false;
+  jvalue value = field_value(jni, owner, field.id, field.type);
+  switch (field.type) {
+    case 'F':
+      return hit->put('D', bits_of(value.f));
+    case 'D':
+      return hit->put('D', value.j);
+    case 'L':
+    case '[': {
+      LocalRef<> object(jni, value.l);
+      return hit->put_text(jni, object);
+    }
+    default:
+      return hit->put('J', whole_number(value, field.type));
+  }
+}
+
+bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass,
+                          RecordedHit* hit) const {
   const Stopped where{env, jni, thread, locals_.frame(jni, klass)};
   bool truth = true;
   LocalRef<> taken(jni);
+  // The controller decides then, and makes the text.
+  auto unreadable = [hit] {
+    hit->drop();
+    return true;
+  };
   for (size_t next = 0; next < instructions_.size();) {
     size_t at = next++;
     const Instruction& one = instructions_[at];
@@ -263,20 +349,30 @@ bool StopCondition::holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klas
         Found found = one.operation == Operation::kTest        ? test(where, at)
                       : one.operation == Operation::kTestField ? test_field(jni, taken, one)
                                                                : test_length(jni, taken, one);
-        if (found == Found::kUnreadable) return true;
+        if (found == Found::kUnreadable) return unreadable();
         truth = found == Found::kTrue;
         break;
       }
       case Operation::kTakeLocal:
-        if (!locals_.read(env, jni, thread, where.frame, at, one.slot, &taken)) return true;
+        if (!locals_.read(env, jni, thread, where.frame, at, one.slot, &taken)) {
+          return unreadable();
+        }
         break;
       case Operation::kTakeField: {
         if (taken == nullptr) break;
         const Field& field = fields_[static_cast<size_t>(one.slot)];
-        if (!belongs(jni, taken, field)) return true;
+        if (!belongs(jni, taken, field)) return unreadable();
         taken.reset(jni->GetObjectField(taken, field.id));
         break;
       }
+      case Operation::kRecord:
+        hit->begin(one.constant);
+        break;
+      case Operation::kRecordLocal:
+      case Operation::kRecordField:
+      case Operation::kRecordLength:
+        if (hit->has_begun() && record(where, at, taken, hit)) break;
+        return unreadable();
       case Operation::kNot:
         truth = !truth;
         break;

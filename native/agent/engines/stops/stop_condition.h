@@ -6,6 +6,7 @@
 
 #include "agent/calls/call.h"
 #include "agent/engines/stops/frame_locals.h"
+#include "agent/engines/stops/stop_records.h"
 #include "base/containers.h"
 #include "generated/layouts.h"
 
@@ -23,7 +24,8 @@ class StopCondition : NoCopy {
                              jint size, const In<List<kinds::Field>>& fields, jlocation location);
   // Of the topmost frame of the current thread, whose method is one of `klass`.  What cannot be
   // read makes it true: a thread that stops once too often can be sent on.
-  bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass) const;
+  // Where the values of a logpoint follow, it begins a hit with them, if all can be read.
+  bool holds(jvmtiEnv* env, JNIEnv* jni, jthread thread, jweak klass, RecordedHit* hit) const;
 
  private:
   using Operation = layouts::Operation;
@@ -54,6 +56,11 @@ class StopCondition : NoCopy {
     InterpretedFrame frame;
   };
   Found test(const Stopped& where, size_t at) const;
+  // False where it cannot be read, or has no room.
+  bool record(const Stopped& where, size_t at, jobject taken, RecordedHit* hit) const;
+  bool record_field(JNIEnv* jni, jobject owner, const Field& field, RecordedHit* hit) const;
+  // Null, or an array or a string, which has a length.
+  static bool length_of(JNIEnv* jni, jobject measured, jsize* length);
   Found test_field(JNIEnv* jni, jobject owner, const Instruction& one) const;
   static Found test_length(JNIEnv* jni, jobject measured, const Instruction& one);
   Found test_object(JNIEnv* jni, jobject value, const Instruction& one) const;

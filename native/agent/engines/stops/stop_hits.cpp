@@ -76,17 +76,22 @@ bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jth
   StopRequest* request = hit.request;
   if (request->removed || !is_wanted_thread(jni, request, thread)) return false;
   if (request->callers && !is_called_by(env, jni, request, hit.depth)) return false;
+  RecordedHit recorded;
   if (hit.condition != nullptr) {
     Environment* locals = session.environments.enter(request->locals);
     if (locals != nullptr) {
-      bool holds = hit.condition->holds(locals->env, jni, thread, hit.klass);
+      bool holds = hit.condition->holds(locals->env, jni, thread, hit.klass, &recorded);
       session.environments.leave(jni, locals);
       if (!holds) return false;
     }
   }
   uint64_t pass = request->passes.fetch_add(1) + 1;
   uint64_t after = static_cast<uint64_t>(request->after);
-  return pass > after && (pass - after) % static_cast<uint64_t>(request->every) == 0;
+  uint64_t every = static_cast<uint64_t>(request->every);
+  if (pass <= after || (every == 0 ? pass != after + 1 : (pass - after) % every != 0)) return false;
+  if (!recorded.has_begun()) return true;
+  session.stop_requests.records.add(recorded, &request->recorded);
+  return false;
 }
 
 }  // namespace jvmti

@@ -4,6 +4,7 @@
 
 #include "agent/calls/call.h"
 #include "agent/engines/stops/stop_condition.h"
+#include "agent/engines/stops/stop_records.h"
 #include "agent/engines/stops/stop_requests.h"
 #include "agent/events/delivery.h"
 #include "base/containers.h"
@@ -47,13 +48,14 @@ struct StopRequest {
   int event = 0;
   Environment* environment = nullptr;
   uint32_t locals = 0;      // the environment that local variables are read in
-  jint every = 1;           // which hits are reported: every n-th …
+  jint every = 1;           // which hits are reported: every n-th, or for 0 only one …
   jlong after = 0;          // … after the first few
   jint kinds = 0;           // of exceptions; of a breakpoint, what else it stops
   Vector<jobject> threads;  // the only ones, as global references; none stands for all
   Array<char> callers;      // patterns for the caller's class and name, one a line; null for all
   Array<char> classes;      // patterns for the class prepared, redefined, thrown or passed over
   std::atomic<uint64_t> passes{0};
+  RecordedRate recorded;  // of its hits that stop nobody; by the records' mutex
   std::atomic<uint32_t> uses{1};
   std::atomic<bool> removed{false};
   Mutex mutex{Guards::kLists};

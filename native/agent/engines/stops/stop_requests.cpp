@@ -74,7 +74,7 @@ jvmtiError CreateStopRequest(Call& call, const In<jvmtiEvent>& event, const In<j
                chosen == kAccessEvent || chosen == kModificationEvent || chosen == kPrepareEvent ||
                chosen == kClassFileEvent;
   if (!known) return JVMTI_ERROR_INVALID_EVENT_TYPE;
-  if (every.c() < 1 || after.c() < 0 || locals.c() < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  if (every.c() < 0 || after.c() < 0 || locals.c() < 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
   StopRequest* request = make<StopRequest>();
   if (request == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
   request->event = chosen;

@@ -7,6 +7,7 @@
 
 #include <jvmti.h>
 
+#include "agent/engines/stops/stop_records.h"
 #include "base/containers.h"
 #include "base/lock.h"
 #include "generated/layouts.h"
@@ -62,6 +63,8 @@ class StopRequests : NoCopy {
   // The stops of an event without places.
   size_t of_event(int event, StopHit* hits);
   bool has_place(int event, const void* member, jlocation location);
+
+  StopRecords records;
 
  private:
   static constexpr size_t kBuckets = 256;

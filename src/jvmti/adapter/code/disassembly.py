@@ -107,8 +107,8 @@ class DisassemblyRequests:
             one.request = method.breakpoint(
                 location=location,
                 when=functions.when,
-                hits=functions.hits.counted,
-                do=functions.do,
+                hits=functions.hits,
+                do=functions,
             )
             one.is_verified = True
 

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("jvmti")
 
+_WAITS = (
+    "threads wait at each hit while the text is made: the agent records only variables, fields and "
+    "lengths, without a count of hits behind a condition"
+)
 _EXPECTED = (Error, LookupError, ValueError, TypeError, ImportError)
 
 
@@ -46,6 +50,8 @@ class ClientBreakpoint:
         message: why it does not stop threads, or not yet.
         line: the line where it is, as class files count.
         source: the source that it is in, for the client.
+        is_verified: whether it has places.
+        is_logpoint: whether it logs a text instead of stopping threads.
     """
 
     def __init__(self, number: int) -> None:
@@ -55,6 +61,7 @@ class ClientBreakpoint:
         self.line: int | None = None
         self.source: dict[str, Any] | None = None
         self.is_verified = False
+        self.is_logpoint = False
 
     def cancel(self) -> None:
         """Remove it from the program."""
@@ -141,6 +148,8 @@ class BreakpointRequests:
             more: further parts of the event, by their names in the protocol.
         """
 
+        one.is_logpoint = bool(rule.message)
+
         def reached(stop: Stop) -> None:
             details = {name: text(stop) for name, text in more.items()}
             self._session.halt(stop, reason, None, breakpoints=[one.number], **details)
@@ -214,8 +223,8 @@ class BreakpointRequests:
             one.request = method.breakpoint(
                 location=code.location,
                 when=functions.when,
-                hits=functions.hits.counted,
-                do=functions.do,
+                hits=functions.hits,
+                do=functions,
             )
             one.line = disassembly.number_of(code.method, code.descriptor, code.location)
             one.is_verified = True
@@ -243,8 +252,8 @@ class BreakpointRequests:
                     classes,
                     line=number,
                     when=functions.when,
-                    hits=functions.hits.counted,
-                    do=functions.do,
+                    hits=functions.hits,
+                    do=functions,
                     placed=placed,
                 )
 
@@ -284,12 +293,7 @@ class BreakpointRequests:
         place = f"{'|'.join(patterns)}:{line}"
         try:
             return self._session.logpoints.open(
-                vm,
-                place,
-                rule.text,
-                self._session.to_client(line),
-                when=rule.when,
-                every=rule.every,
+                vm, place, rule.text, when=rule.when, every=rule.every
             )
         except (Error, LookupError) as error:
             log.debug("the agent does not record %s: %s", place, error)
@@ -334,16 +338,18 @@ class BreakpointRequests:
 
     def _note(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> bool:
         """Note where a breakpoint is now; return whether that is news."""
-        was = one.is_verified
+        was = one.is_verified, one.message
         one.is_verified = bool(request.places)
         if one.is_verified:
             one.message = None
             if request.running:
                 calls = ", ".join(sorted(request.running)[:3])
                 one.message = f"calls that run already do not stop: {calls}"
+            elif one.is_logpoint and request.waits:
+                one.message = _WAITS
         elif request.lost:
             one.message = request.lost[0][2]
-        return one.is_verified != was
+        return (one.is_verified, one.message) != was
 
     def _placed(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> None:
         """A class was loaded, or redefined: say where the breakpoint is now."""
@@ -378,8 +384,8 @@ class BreakpointRequests:
                 classes,
                 method,
                 when=functions.when,
-                hits=functions.hits.counted,
-                do=functions.do,
+                hits=functions.hits,
+                do=functions,
                 placed=lambda request: self._placed(one, request),
             )
             self._note(one, request)

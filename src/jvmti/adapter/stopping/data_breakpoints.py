@@ -97,8 +97,8 @@ class DataBreakpointRequests:
                 read=read,
                 write=write,
                 when=functions.when,
-                hits=functions.hits.counted,
-                do=functions.do,
+                hits=functions.hits,
+                do=functions,
                 placed=lambda request: self._placed(one, request),
             )
             _note(one, request)

@@ -72,7 +72,7 @@ class ExceptionRequests:
                 caught="caught" in names,
                 uncaught="uncaught" in names,
                 when=functions.when,
-                do=functions.do,
+                do=functions,
             )
             one.is_verified = True
             one.message = one.request.pending_reason

@@ -42,38 +42,32 @@ class Rule(NamedTuple):
         return Rule(*(one.strip() for one in texts))
 
 
-class Hits(NamedTuple):
-    """Which hits of a breakpoint count."""
+def counted_hits(text: str) -> int | str | None:
+    """The hits that a client's text means, as `jvmti.debug` takes them.
 
-    counted: int | str | None
-    """As `jvmti.debug` takes it."""
-    once: bool
-    """Whether only the first of them does."""
+    Args:
+        text: ``10``, ``>= 10``, ``> 10`` or ``% 10``; empty for all.
 
-    @staticmethod
-    def of(text: str) -> Hits:
-        """The hits that a client's text means: ``10``, ``>= 10``, ``> 10`` or ``% 10``.
-
-        Raises:
-            RequestFailed: it means none.
-        """
-        if not text:
-            return Hits(None, False)
-        found = _HITS.match(text)
-        number = int(found[2]) if found else 0
-        if found is None or (number < 1 and found[1] not in (">", ">=", "after")):
-            raise RequestFailed(
-                f"a hit condition is a number, as 10 for the tenth hit, >= 10, > 10 or % 10 for "
-                f"every tenth; not {text!r}"
-            )
-        match found[1]:
-            case "%" | "every":
-                return Hits(number, False)
-            case ">" | "after":
-                return Hits(f"after {number}" if number else None, False)
-            case ">=":
-                return Hits(f"after {number - 1}" if number > 1 else None, False)
-        return Hits(f"after {number - 1}" if number > 1 else None, True)
+    Raises:
+        RequestFailed: it means none.
+    """
+    if not text:
+        return None
+    found = _HITS.match(text)
+    number = int(found[2]) if found else 0
+    if found is None or (number < 1 and found[1] not in (">", ">=", "after")):
+        raise RequestFailed(
+            f"a hit condition is a number, as 10 for the tenth hit, >= 10, > 10 or % 10 for "
+            f"every tenth; not {text!r}"
+        )
+    match found[1]:
+        case "%" | "every":
+            return number
+        case ">" | "after":
+            return f"after {number}" if number else None
+        case ">=":
+            return f"after {number - 1}" if number > 1 else None
+    return f"only {number}"
 
 
 class RecordedRule(NamedTuple):
@@ -105,7 +99,8 @@ class RuleCondition(JavaCondition):
 
 
 class RuleFunctions:
-    """The functions that `jvmti.debug` calls for a breakpoint with a rule.
+    """The functions that `jvmti.debug` calls for a breakpoint with a rule; this one is called with
+    each stop that counts, to log the text or keep the thread.
 
     Args:
         session: what requests share.
@@ -126,8 +121,7 @@ class RuleFunctions:
         self._rule = rule
         self._reached = reached
         self._has_complained = False
-        self.hits = Hits.of(rule.hits)
-        self._is_done = False
+        self.hits = counted_hits(rule.hits)
 
     @property
     def is_logpoint(self) -> bool:
@@ -154,8 +148,8 @@ class RuleFunctions:
             vm: the VM.
             places: methods and bytecode indices in loaded classes.
         """
-        every = 1 if self.hits.counted is None else self.hits.counted
-        if not self._rule.message or not places or self.hits.once or not isinstance(every, int):
+        every = 1 if self.hits is None else self.hits
+        if not self._rule.message or not places or not isinstance(every, int):
             return None
         when = None
         if self._rule.condition:
@@ -165,8 +159,26 @@ class RuleFunctions:
             when, rest = condition.decided_at(vm, places)
             if when is None or rest is not None:
                 return None
-        text = recorded_text(self._parts(), vm, places)
+        text = self._text_at(vm, places)
         return None if text is None else RecordedRule(text, when, every)
+
+    def recording(self, method: Method, at: int) -> RecordedText | None:
+        """The text as the agent records it at a breakpoint of the VM; ``None`` if it cannot, or
+        there is none."""
+        if not self._rule.message:
+            return None
+        vm = self._session.vm
+        text = self._text_at(vm, [(method, at)])
+        if text is not None:
+            self._session.logpoints.follow(vm)
+        return text
+
+    def _text_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> RecordedText | None:
+        method, at = places[0]
+        starts = [one for one in method.lines if one.start_location <= at]
+        last = max(starts, key=lambda one: one.start_location, default=None)
+        line = self._session.to_client(None if last is None else last.line_number)
+        return recorded_text(self._parts(), line, vm, places)
 
     def _parts(self) -> list[tuple[str, str | None]]:
         """The text to log: literal text, and the expression in braces behind it."""
@@ -190,21 +202,19 @@ class RuleFunctions:
             return True
         return bool(value)
 
-    def do(self, stop: Stop) -> None:
+    def __call__(self, stop: Stop) -> None:
         """Log the text, or stop the thread."""
-        if self.hits.once:
-            if self._is_done:
-                return
-            self._is_done = True
-        if self._rule.message:
-            self._session.conversation.event(
-                "output",
-                category="stdout",
-                output=self._text(stop) + "\n",
-                line=self._session.to_client(stop.line),
-            )
+        if not self._rule.message:
+            self._reached(stop)
             return
-        self._reached(stop)
+        text = self._text(stop)
+        self._session.logpoints.flush()  # what was recorded before comes before it
+        self._session.conversation.event(
+            "output",
+            category="stdout",
+            output=f"{text}\n",
+            line=self._session.to_client(stop.line),
+        )
 
     def _text(self, stop: Stop) -> str:
         frame = stop.frame
@@ -222,4 +232,4 @@ class RuleFunctions:
         )
 
 
-__all__ = ["Hits", "RecordedRule", "Rule", "RuleCondition", "RuleFunctions"]
+__all__ = ["RecordedRule", "Rule", "RuleCondition", "RuleFunctions", "counted_hits"]

@@ -115,6 +115,11 @@ class LineBreakpoint:
         return [place for one in self._all for place in one.lost]
 
     @property
+    def waits(self) -> bool:
+        """See `Breakpoint.waits`; nobody waits where probes record a text."""
+        return any(one.waits for one in self._all if isinstance(one, Breakpoint) and one.places)
+
+    @property
     def is_active(self) -> bool:
         """Whether it is in effect."""
         return self.own.is_active

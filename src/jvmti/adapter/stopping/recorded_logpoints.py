@@ -1,7 +1,8 @@
 """Logpoints whose texts the agent records, so that no thread waits; the client gets to see them.
 
-They take the place of stops in a JVM that was attached to, where all values in a text are variables
-or fields that have a number or a text.
+They take the place of stops where all values in a text are variables or fields that have a number
+or a text. In a JVM that was attached to, probes record them, otherwise the agent does at
+breakpoints of the VM.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.protocol.conversation import Conversation
     from jvmti.model.classes.java_class import Method
     from jvmti.model.vm import VM
-    from jvmti.tracing.logpoint import Hit, Logpoint
+    from jvmti.tracing.logpoint import Logpoint
 
 log = logging.getLogger("jvmti")
 
@@ -47,10 +48,13 @@ class RecordedText(NamedTuple):
     """Bytes that a text among the values may have."""
     parts: tuple[tuple[str, int | None], ...]
     """Literal text, and the position of the value behind it."""
+    values: tuple[str, ...]
+    """The values, in the agent's words."""
+    line: int
+    """The line of the place, for the client."""
 
-    def filled(self, hit: Hit) -> str:
-        """The text of a hit."""
-        values = list(hit.values.values())
+    def filled(self, values: Sequence[Any]) -> str:
+        """The text with these values."""
         found = []
         for literal, place in self.parts:
             found.append(literal)
@@ -61,12 +65,16 @@ class RecordedText(NamedTuple):
 
 
 def recorded_text(
-    parts: Sequence[tuple[str, str | None]], vm: VM, places: Sequence[tuple[Method, int]]
+    parts: Sequence[tuple[str, str | None]],
+    line: int,
+    vm: VM,
+    places: Sequence[tuple[Method, int]],
 ) -> RecordedText | None:
     """A text whose values the agent records at places; ``None`` if it cannot.
 
     Args:
         parts: literal text, and the expression behind it.
+        line: the line of the places, for the client.
         vm: the VM.
         places: methods and bytecode indices.
     """
@@ -82,7 +90,8 @@ def recorded_text(
     # Small records, of which more fit.
     has_texts = any(value.signature == STRING for value in values)
     size = min(_TEXT, _TEXTS // len(values)) if has_texts else 0
-    return RecordedText("".join(f"{{{value.text}}}" for value in values), size, tuple(found))
+    texts = tuple(value.text for value in values)
+    return RecordedText("".join(f"{{{one}}}" for one in texts), size, tuple(found), texts, line)
 
 
 def _value_at(text: str, vm: VM, places: Sequence[tuple[Method, int]]) -> AgentValue | None:
@@ -96,24 +105,36 @@ def _value_at(text: str, vm: VM, places: Sequence[tuple[Method, int]]) -> AgentV
     return value if not values and value.signature in _RECORDED else None
 
 
+class Said(NamedTuple):
+    """A text for the client."""
+
+    time: int
+    """When, in nanoseconds of ``CLOCK_MONOTONIC``."""
+    text: str
+    """The text."""
+    line: int | None
+    """Its line; ``None`` if it belongs to none."""
+
+
+def _dropped(count: int, time: int, line: int | None) -> Iterator[Said]:
+    if count > 0:
+        yield Said(time, f"({quantity(count, 'hit')} came too fast to be shown)", line)
+
+
 class RecordedLogpoint:
-    """A logpoint of the client that the agent records.
+    """A logpoint of the client that probes record.
 
     Args:
         source: the probes.
         text: the text.
-        line: its line, for the client.
         owner: those that are read.
     """
 
-    def __init__(
-        self, source: Logpoint, text: RecordedText, line: int, owner: RecordedLogpoints
-    ) -> None:
+    def __init__(self, source: Logpoint, text: RecordedText, owner: RecordedLogpoints) -> None:
         self._source = source
         self._text = text
         self._owner = owner
         self._reported = 0
-        self.line = line
         self.running = source.running
         self.places = source.places
 
@@ -132,18 +153,20 @@ class RecordedLogpoint:
         self._owner.remove(self)
         self._source.close()
 
-    def lines(self) -> Iterator[str]:
+    def take(self) -> Iterator[Said]:
         """The texts recorded since the last call, and how many were not."""
+        line = self._text.line
+        time = 0
         for hit in self._source.read():
-            yield self._text.filled(hit)
+            time = hit.time
+            yield Said(time, self._text.filled(list(hit.values.values())), line)
         dropped = self._source.dropped
-        if dropped > self._reported:
-            yield f"({quantity(dropped - self._reported, 'hit')} came too fast to be shown)"
-            self._reported = dropped
+        yield from _dropped(dropped - self._reported, time, line)
+        self._reported = dropped
 
 
 class RecordedLogpoints:
-    """The logpoints of a session that the agent records.
+    """The logpoints of a session that the agent records: by probes, or at breakpoints of the VM.
 
     Args:
         conversation: with the client, which gets to know what they say.
@@ -152,26 +175,19 @@ class RecordedLogpoints:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._active: list[RecordedLogpoint] = []
+        self._vm: VM | None = None
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def open(
-        self,
-        vm: VM,
-        place: str,
-        text: RecordedText,
-        line: int,
-        *,
-        when: str | None,
-        every: int,
+        self, vm: VM, place: str, text: RecordedText, *, when: str | None, every: int
     ) -> RecordedLogpoint:
-        """Record a text at a place.
+        """Record a text at a place, by probes.
 
         Args:
             vm: the VM.
             place: as `jvmti.VM.logpoint` takes it.
             text: the text.
-            line: the line of the place, for the client.
             when: a condition in the agent's words.
             every: only each n-th hit.
 
@@ -187,43 +203,68 @@ class RecordedLogpoints:
             limit=_LIMIT,
             text_size=text.size,
         )
-        made = RecordedLogpoint(source, text, line, self)
+        made = RecordedLogpoint(source, text, self)
         with self._lock:
             self._active.append(made)
+        self.follow(vm)
+        return made
+
+    def follow(self, vm: VM) -> None:
+        """Pass on what is recorded from now on."""
+        with self._lock:
+            self._vm = vm
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._serve, name="jvmti logpoints", daemon=True
                 )
                 self._thread.start()
-        return made
 
     def remove(self, one: RecordedLogpoint) -> None:
         """Pass on the last of one's texts, and read it no more."""
         with self._lock:
-            if one in self._active:
-                self._pass_on(one)
-                self._active.remove(one)
+            self._flush()
+            self._active = [other for other in self._active if other is not one]
 
     def flush(self) -> None:
-        """Pass on the records so far."""
+        """Pass on the records so far, in their order."""
         with self._lock:
-            for one in self._active:
-                self._pass_on(one)
+            self._flush()
 
     def _serve(self) -> None:
         while not self._conversation.is_over.wait(_TICK):
             self.flush()
 
-    def _pass_on(self, one: RecordedLogpoint) -> None:
+    def _flush(self) -> None:
+        said: list[Said] = []
         try:
-            lines = list(one.lines())
+            said += self._at_breakpoints()
         except Error as error:
-            log.debug("the records of a logpoint are lost: %s", error)
-            self._active = [other for other in self._active if other is not one]
+            log.warning("the records of logpoints are lost: %s", error)
+        for one in list(self._active):
+            try:
+                said += one.take()
+            except Error as error:
+                log.debug("the records of a logpoint are lost: %s", error)
+                self._active.remove(one)
+        said.sort(key=lambda one: one.time)
+        for at in range(0, len(said), _LINES):
+            part = said[at : at + _LINES]
+            lines = {one.line for one in part}
+            self._conversation.event(
+                "output",
+                category="stdout",
+                output="".join(f"{one.text}\n" for one in part),
+                line=lines.pop() if len(lines) == 1 else None,
+            )
+
+    def _at_breakpoints(self) -> Iterator[Said]:
+        records = None if self._vm is None else self._vm.breakpoints.records
+        if records is None:
             return
-        for at in range(0, len(lines), _LINES):
-            text = "".join(f"{line}\n" for line in lines[at : at + _LINES])
-            self._conversation.event("output", category="stdout", output=text, line=one.line)
+        time = 0
+        for time, text, values in records.take():
+            yield Said(time, text.filled(values), text.line)
+        yield from _dropped(records.take_dropped(), time, None)
 
 
 __all__ = ["RecordedLogpoint", "RecordedLogpoints", "RecordedText", "recorded_text"]

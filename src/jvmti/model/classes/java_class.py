@@ -755,7 +755,7 @@ class Method(refs.Method):
                 local variables with constants, in the agent, without a round trip.  A function
                 takes the `Stop` while the thread waits.
             hits: stop at every n-th hit that matches everything else; ``"after 10"`` skips the
-                first ten.
+                first ten, ``"only 10"`` is for the tenth alone.
             thread: stop only this thread, or these.
             caller: stop only if this method is the caller, or one that matches a shell pattern:
                 ``"com.acme.Order.*"``.
