@@ -93,8 +93,7 @@ def profiled_job(spark: Any) -> dict[str, Any]:
             stack.enter_context(stack.enter_context(vm).profile("cpu", interval=0.002))
             for vm in vms.values()
         ]
-        for _ in range(2):
-            job(spark)
+        job(spark)
         for one in profiles:
             one.stop()
     merged = profiles[0].merge(*profiles[1:], processes=list(vms))

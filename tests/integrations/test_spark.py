@@ -19,7 +19,10 @@ from programs import VARIABLES
 PROGRAM = Path(__file__).parent / "spark_driver.py"
 SUBMIT = (
     "--master local-cluster[2,1,1024] --driver-memory 512m --conf spark.executor.memory=512m "
-    "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=4 pyspark-shell"
+    "--conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=4 "
+    # Spark would compile the code of each query in each of its JVMs.
+    "--conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN "
+    "--conf spark.sql.adaptive.enabled=false pyspark-shell"
 )
 
 pytestmark = pytest.mark.timeout(300)
