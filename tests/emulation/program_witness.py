@@ -1,0 +1,331 @@
+"""Events of programs that others wrote: by probes, in the order and with the values of the VM.
+
+    python tests/emulation/program_witness.py [--jvms 17,25] [--only ecj,h2]
+
+The witness is a JVM that was started for events.  In it, and in one that was attached to late, the
+same code asks for the same events of some classes, while the Eclipse compiler compiles a program or
+the database H2 answers queries: entries, returns with their values, exceptional exits, every line
+with the local variables there, fields read and written with their values, exceptions caught.
+`Exception` is left out, which probes send where an exception is made, thrown or not.  Both
+sequences must be equal from the first event to the last.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import count
+from pathlib import Path
+from typing import Any, NamedTuple
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS)]
+
+import compiler  # noqa: E402
+import jars  # noqa: E402
+import jvms  # noqa: E402
+import jvmti  # noqa: E402
+from jvmti.interface.errors import Error  # noqa: E402
+from jvmti.target.agent_library import library_for_executable  # noqa: E402
+from programs import JavaProgram, JavaPrograms  # noqa: E402
+
+EVENTS = (
+    "MethodEntry",
+    "MethodExit",
+    "FieldAccess",
+    "FieldModification",
+    "ExceptionCatch",
+)
+DONE = re.compile(r"done \d+ -?\d+")
+GETTERS = {
+    "Z": "get_local_int",
+    "B": "get_local_int",
+    "C": "get_local_int",
+    "S": "get_local_int",
+    "I": "get_local_int",
+    "J": "get_local_long",
+    "F": "get_local_float",
+    "D": "get_local_double",
+}
+
+
+COLUMNS = (
+    *("event", "method_class", "method", "method_signature", "location"),
+    *("return_value", "return_value_float", "return_value_class", "was_popped_by_exception"),
+    *("field_class", "field", "new_value", "new_value_float", "new_value_class"),
+    "exception",
+)
+"""What of a recorded event is no number of one JVM alone.
+
+Without the lines: a stream looks them up by the place in the code with probes.
+"""
+_NO_CODE = 0x0100 | 0x0400
+Row = tuple[Any, ...]
+
+
+class Work(NamedTuple):
+    """What a program does, and the classes that are watched meanwhile."""
+
+    arguments: tuple[str, ...]
+    """Those of the launcher: options, class path and main class."""
+    classes: tuple[str, ...]
+    """All events of these are recorded."""
+    closely: tuple[str, ...]
+    """On each line of these the thread stops, and its variables are read."""
+
+
+def compiling(to: Path) -> Work:
+    """The Eclipse compiler compiles a program of the tests, in one thread."""
+    jar = jvms.ROOT / ".jvms" / "ecj" / "ecj.jar"
+    package = "org.eclipse.jdt.internal.compiler"
+    return Work(
+        (
+            "-Djdt.compiler.useSingleThread=true",
+            *("-cp", f"{jar}:{compiler.classes('Repeated')}", "Repeated", "ecj"),
+            *("-11", "-g", "-nowarn", "-proc:none", "-d", str(to)),
+            str(TESTS / "java" / "Probed.java"),
+        ),
+        tuple(
+            f"{package}.{one}"
+            for one in (
+                "codegen.BranchLabel",
+                "codegen.StackMapFrame",
+                "codegen.VerificationTypeInfo",
+                "flow.LoopingFlowContext",
+                "ast.MethodDeclaration",
+                "lookup.MethodScope",
+            )
+        ),
+        (f"{package}.codegen.BranchLabel",),
+    )
+
+
+def querying() -> Work:
+    """H2 answers queries in the thread that asks, without a file."""
+    (jar,) = jars.fetched(jars.DATABASE)
+    path = f"{jar}:{compiler.classes('Querying')}:{compiler.classes('Repeated')}"
+    return Work(
+        ("-cp", path, "Repeated", "h2", "jdbc:h2:mem:orders"),
+        (
+            "org.h2.expression.condition.CompareLike",
+            "org.h2.message.DbException",
+            "org.h2.table.TableFilter",
+            "org.h2.value.ValueVarchar",
+        ),
+        ("org.h2.message.DbException",),
+    )
+
+
+class Shown:
+    """What values look like that two JVMs have in common."""
+
+    def __init__(self, vm: jvmti.VM) -> None:
+        self._vm = vm
+        self._string = vm.jni.find_class("java/lang/String")
+
+    def __call__(self, value: Any) -> Any:
+        """A number or a truth value; a text; the class of another object."""
+        if value is None or isinstance(value, int | float | str | bool):
+            return value
+        jni = self._vm.jni
+        if jni.is_instance_of(value, self._string):
+            return ("text", str(value))
+        return ("object", self._vm.env.get_class_signature(jni.get_object_class(value)).signature)
+
+
+def variables(env: Any, shown: Shown, table: Sequence[Any], event: Any) -> list[tuple[str, Any]]:
+    """The names and values of the local variables where a thread has stopped."""
+    found: list[tuple[str, Any]] = []
+    for one in table:
+        if not one.start_location <= event.location < one.start_location + one.length:
+            continue
+        if one.slot == 0 and event.method.name == "<init>":
+            continue  # probes do not have it before super(…) has returned
+        getter = GETTERS.get(one.signature, "get_local_object")
+        try:
+            found.append((one.name, shown(getattr(env, getter)(event.thread, 0, one.slot))))
+        except Error as error:
+            found.append((one.name, type(error).__name__))
+    return found
+
+
+class Lines:
+    """Breakpoints on all lines of some classes, while a ``with`` block runs."""
+
+    def __init__(self, vm: jvmti.VM, classes: Sequence[str]) -> None:
+        self._env = vm.env
+        self.methods: dict[Any, Sequence[Any]] = {}
+        """The methods with code, and their tables of local variables."""
+        self._places: list[tuple[Any, int]] = []
+        for name in classes:
+            for method in vm.find_class(name).methods:
+                if method.modifiers & _NO_CODE:
+                    continue
+                try:
+                    self.methods[method] = vm.env.get_local_variable_table(method)
+                except jvmti.errors.AbsentInformation:
+                    self.methods[method] = ()
+                lines = {one.start_location for one in vm.env.get_line_number_table(method)}
+                self._places += [(method, location) for location in sorted(lines)]
+
+    def __enter__(self) -> Lines:
+        for place in self._places:
+            self._env.set_breakpoint(*place)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for place in self._places:
+            self._env.clear_breakpoint(*place)
+
+
+def streamed(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row], str]:
+    """All events of some classes while a program runs, and what it answers.
+
+    The VM's own breakpoints are the witness of steps, which probes send where lines begin.
+    """
+    env, main = vm.env, vm.threads["main"]
+    late = bool(vm.emulation.held(env))
+    for name in work.classes:
+        cls = vm.find_class(name)
+        for field in env.get_class_fields(cls):
+            env.set_field_access_watch(cls, field)
+            env.set_field_modification_watch(cls, field)
+    events = [*EVENTS, "SingleStep" if late else "Breakpoint"]
+    blocks = []
+    with ExitStack() as stack:
+        if not late:
+            stack.enter_context(Lines(vm, work.classes))
+        stream = stack.enter_context(env.stream(events, classes=list(work.classes), thread=main))
+        assert set(stream.emulated) == (set(events) if late else set())
+        done = threading.Event()
+
+        def read() -> None:
+            while not done.is_set():
+                blocks.append(stream.read(0.1))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        answer = run()
+        done.set()
+        reader.join()
+        blocks.append(stream.read(0.5))
+        assert stream.dropped == 0, stream.dropped
+    return [row for block in blocks for row in rows_of(block)], answer
+
+
+def rows_of(block: Any) -> Iterator[Row]:
+    """What two JVMs have in common of recorded events."""
+    kinds, *others = (list(block[name][:]) for name in COLUMNS)
+    others = [[None if value != value else value for value in one] for one in others]
+    lines = ("Line" if kind in ("SingleStep", "Breakpoint") else kind for kind in kinds)
+    return zip(lines, *others, strict=True)
+
+
+def stopped(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row], str]:
+    """The local variables on each line of some classes while a program runs."""
+    env, shown = vm.env, Shown(vm)
+    found: list[Row] = []
+    with Lines(vm, work.closely) as lines:
+
+        def note(event: Any) -> None:
+            name = f"{event.method.class_name}.{event.method.name}"
+            values = variables(env, shown, lines.methods[event.method], event)
+            found.append((name, event.location, *values))
+
+        with env.on("Breakpoint", note, thread=vm.threads["main"]):
+            answer = run()
+    return found, answer
+
+
+def begun(started: JavaPrograms, work: Work, options: Sequence[str]) -> JavaProgram:
+    """The program, which has done the same before, so that its classes are loaded."""
+    program = started.start([*options, *jvms.QUICK, "-Xmx512m", *work.arguments])
+    program.expect("ready", timeout=60)
+    program.send("run 1")
+    program.expect(DONE, timeout=120)
+    return program
+
+
+def compared(
+    jvm: jvms.Jvm, started: JavaPrograms, work: Work
+) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """The events of the VM itself, and those of probes: of streams, and of stops with variables."""
+    library = library_for_executable(jvm.java)
+    found: list[dict[str, list[Row]]] = []
+    answers: list[str] = []
+    for options in ((f"-agentpath:{library}=reserve",), ()):
+        program = begun(started, work, options)
+        numbers = count(2)
+
+        def run(program: JavaProgram = program, numbers: Iterator[int] = numbers) -> str:
+            program.send(f"run {next(numbers)}")
+            return program.expect(DONE, timeout=600)
+
+        with jvmti.attach(program.pid, capabilities="all", timeout=60, emulate=not options) as vm:
+            vm.timeout = 600
+            assert bool(vm.emulation.held(vm.env)) is not bool(options)
+            events, first = streamed(vm, work, run)
+            said = {"events": events}
+            answers.append(first)
+            if work.closely:
+                said["lines with variables"], answer = stopped(vm, work, run)
+                answers.append(answer)
+        found.append(said)
+    assert len(set(answers)) == 1, answers
+    return found[0], found[1]
+
+
+def first_difference(one: Sequence[Any], other: Sequence[Any]) -> str:
+    """Where two sequences part, with what came before."""
+    at = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    return "\n".join(
+        [
+            f"{len(one)} and {len(other)} events; number {at} differs, behind",
+            *map(str, one[max(0, at - 5) : at]),
+            f"by the VM: {one[at : at + 3]}",
+            f"by probes: {other[at : at + 3]}",
+        ]
+    )
+
+
+def main() -> int:
+    """Compare, and say what was the same."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jvms", default="17,25")
+    parser.add_argument("--only", default="ecj,h2")
+    given = parser.parse_args()
+    failed = 0
+    for version in given.jvms.split(","):
+        jvm = jvms.named(version)
+        for name in given.only.split(","):
+            with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+                started = JavaPrograms(jvm, Path(folder))
+                stack.callback(started.close)
+                work = compiling(Path(folder) / "made") if name == "ecj" else querying()
+                began = time.monotonic()
+                native, late = compared(jvm, started, work)
+                for what, events in native.items():
+                    took = f"{time.monotonic() - began:.0f} s"
+                    if events != late[what]:
+                        failed = 1
+                        said = first_difference(events, late[what])
+                    else:
+                        kinds = Counter(row[0] for row in events if what == "events")
+                        counts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
+                        said = f"{len(events):,} are the same {counts}"
+                    print(f"{version}, {name}, {what}: {said}; {took}", flush=True)
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
