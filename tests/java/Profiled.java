@@ -51,6 +51,17 @@ public class Profiled {
         }
     }
 
+    /** How often a recursion is through in so many seconds. */
+    static int far(double seconds) {
+        long until = System.nanoTime() + (long) (seconds * 1e9);
+        int done = 0;
+        while (System.nanoTime() < until) {
+            sink += deep(2000);
+            done++;
+        }
+        return done;
+    }
+
     static void thrower(int i) throws Exception {
         throw new IllegalStateException("number " + i);
     }
@@ -321,6 +332,9 @@ public class Profiled {
                     break;
                 case "zeros":
                     System.out.println(zeros(Double.parseDouble(words[1])));
+                    break;
+                case "far":
+                    System.out.println(far(Double.parseDouble(words[1])));
                     break;
                 case "threads":
                     threads(Integer.parseInt(words[1]));

@@ -292,6 +292,17 @@ def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> 
     assert deep
 
 
+def test_long_walks_leave_the_program_some_time(vm: jvmti.VM, program: JavaProgram) -> None:
+    # To walk 2,000 frames takes longer than the interval, and signals come up meanwhile.
+    alone = int(program.ask("far 0.3"))
+    with vm.profile("cpu", interval=0.0001, depth=2048) as profile:
+        assert int(program.ask("far 0.3", timeout=60)) > 0.01 * alone
+    assert (
+        profile.with_frame("Profiled.deep").weight
+        > 0.5 * profile.with_frame("Profiled.main").weight
+    )
+
+
 KILLED = textwrap.dedent(
     """
     import sys, time

@@ -81,8 +81,7 @@ uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
   }
 }
 
-void sample(Profile& profile, SignalSource& source, void* context) {
-  int64_t used = thread_time();
+void sample(Profile& profile, SignalSource& source, int64_t used, void* context) {
   int64_t weight = used - source.used;
   source.used = used;
   source.sampled = true;
@@ -129,8 +128,12 @@ void on_signal(int, siginfo_t* info, void* context) {
     if (profile != nullptr && profile->active) {
       SignalSources& sources = sources_of(*profile);
       if (SignalSource* source = sources.sender(*info)) {
-        sample(*profile, *source, context);
-        sources.rearm(*source);
+        int64_t began = nanoseconds_now();
+        int64_t used = thread_time();
+        if (sources.is_due(*source, used)) {
+          sample(*profile, *source, used, context);
+          sources.rearm(*source, began);
+        }
       }
     }
   }

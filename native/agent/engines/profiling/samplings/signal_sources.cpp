@@ -29,6 +29,8 @@ namespace {
 using layouts::CodeKind;
 using layouts::ProfileEngine;
 
+constexpr uint32_t kAlike = 4;  // samples with the same period
+constexpr int64_t kPause = 4;   // a thread has this part of the interval to itself, at least
 constexpr int kTimerMark = 0x4A560000;  // in the value of a timer's signal, above its place
 
 template <class T>
@@ -219,8 +221,7 @@ bool SignalSources::arm(SignalSource& source, pid_t tid) {
   source.descriptor = descriptor;
   source.armed = true;
   by_descriptor_[descriptor] = place + 1;
-  ioctl(descriptor, PERF_EVENT_IOC_RESET, 0);
-  ioctl(descriptor, PERF_EVENT_IOC_REFRESH, 1);
+  ioctl(descriptor, PERF_EVENT_IOC_ENABLE, 0);
   return true;
 }
 
@@ -249,6 +250,8 @@ void SignalSources::follow(pid_t tid) {
   source.id = 0;
   source.identified = 0;
   source.used = thread_time(tid);
+  source.resumed = 0;
+  source.alike = 0;
   std::memcpy(source.name, name, sizeof name);
   source.tid = tid;
   if (place == most_) ++most_;
@@ -329,8 +332,7 @@ SignalSource* SignalSources::sender(const siginfo_t& info) {
     place = static_cast<uint32_t>(value) & (kMost - 1);
   } else {
     int descriptor = info.si_fd;
-    bool ours = (info.si_code == POLL_IN || info.si_code == POLL_HUP) && descriptor >= 0 &&
-                descriptor < kMostDescriptors;
+    bool ours = info.si_code == POLL_IN && descriptor >= 0 && descriptor < kMostDescriptors;
     uint32_t found = ours ? by_descriptor_[descriptor].load() : 0;
     if (found == 0) return nullptr;
     place = found - 1;
@@ -340,18 +342,26 @@ SignalSource* SignalSources::sender(const siginfo_t& info) {
   return own ? &source : nullptr;
 }
 
-void SignalSources::rearm(SignalSource& source) {
+// One that came up during a sample waits for its end. Were it taken, a thread with deep stacks and
+// a short interval would do nothing but walk them.
+bool SignalSources::is_due(const SignalSource& source, int64_t used) const {
+  return used - source.resumed >= interval_ / kPause;
+}
+
+void SignalSources::rearm(SignalSource& source, int64_t began) {
+  if (nanoseconds_now() - began >= interval_ / kPause) source.resumed = thread_time();
   if (engine_ == ProfileEngine::kTimer) {
     if (source.armed) set_timer(source.timer, jittered(source), interval_);
     return;
   }
+  // The event goes on by itself. Another period takes as long as all the rest of a sample does.
+  if (++source.alike < kAlike) return;
+  source.alike = 0;
   // Disarmed meanwhile, it has no descriptor, or one that the program has by now.
   int descriptor = source.descriptor;
   if (!source.armed || descriptor < 0) return;
   uint64_t period = static_cast<uint64_t>(jittered(source));
   ioctl(descriptor, PERF_EVENT_IOC_PERIOD, &period);
-  ioctl(descriptor, PERF_EVENT_IOC_RESET, 0);
-  ioctl(descriptor, PERF_EVENT_IOC_REFRESH, 1);
 }
 
 }  // namespace jvmti

@@ -29,6 +29,8 @@ struct alignas(64) SignalSource {
   std::atomic<int64_t> id;   // its own Thread.threadId; 0: unknown, kNoId: Java does not know it
   int64_t identified;        // when Java began to, in nanoseconds since the epoch; 0: before this
   int64_t used;              // its processor time then, in nanoseconds
+  int64_t resumed;           // the same when it went on after a sample that took long
+  uint32_t alike;            // samples since the period of its event was changed
   char name[16];
   static constexpr int64_t kNoId = -1;
 };
@@ -84,8 +86,11 @@ class SignalSources : NoCopy {
 
   // In the handler: the source of the current thread that has sent the signal, else null.
   SignalSource* sender(const siginfo_t& info);
-  // The same: lets it send the next one, after about the interval.
-  void rearm(SignalSource& source);
+  // The same: whether it has done anything else since the last sample, having used so much.
+  bool is_due(const SignalSource& source, int64_t used) const;
+  // The same, after a sample that began then by `nanoseconds_now`: the next one comes after about
+  // the interval.
+  void rearm(SignalSource& source, int64_t began);
 
  private:
   static constexpr uint32_t kMost = 1 << 15;
