@@ -12,6 +12,8 @@ import pytest
 
 import jvmti
 from jvmti.interface.errors import NotAvailable
+from jvmti.profile.tables import Kind
+from places import CONTAINER, jvm_below
 from profiling.shares import of_thread
 
 if TYPE_CHECKING:
@@ -48,3 +50,22 @@ def test_the_next_engine_takes_over_and_says_why(
         assert work.weight == pytest.approx(int(used), rel=0.15)
         with pytest.raises(NotAvailable, match="does not allow perf_event_open"):
             vm.profile("cpu", engine="perf")
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
+def test_each_kind_works_in_a_container_without_perf(java_program: JavaPrograms) -> None:
+    script = str(Path(__file__).parent / "denied_calls.py")
+    container = [os.path.realpath(sys.executable), script, "perf_event_open", *CONTAINER]
+    program = java_program("Serving", jvm_args=["-Xmx64m"], wrapper=container)
+    program.expect("ready")
+    with jvmti.attach(jvm_below(program.pid).pid, timeout=30) as vm:
+        intervals = {"cpu": 0.005, "wall": 0.005, "alloc": 16384, "live": 16384}
+        with vm.profile("cpu", "wall", "alloc", "live", "lock", interval=intervals) as profile:
+            # What it has kept is forgotten at the next.
+            for work in ("serve 5", "enter 5", "lock 5", "allocate 20"):
+                program.ask(work, timeout=60)
+    assert "timer" in {one.engine for one in profile.limits if one.kind is Kind.CPU}
+    methods = {"cpu": "burn", "wall": "handle", "alloc": "allocate", "live": "use", "lock": "use"}
+    for kind, method in methods.items():
+        assert profile[kind].with_frame(f"Serving.{method}").weight > 0, (kind, profile.limits)

@@ -226,15 +226,45 @@ def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:
     assert len(profile.with_frame("Sites.enter")) == 0
 
 
-def test_a_second_profile_of_allocations_is_refused(vm: jvmti.VM, sites: JavaProgram) -> None:
+@pytest.mark.since(17)
+def test_allocated_and_living_memory_are_sampled_at_once(vm: jvmti.VM, sites: JavaProgram) -> None:
+    sites.ask("drop 0")
+    with vm.profile("alloc", "live", interval={"alloc": 16384, "live": 16384}) as profile:
+        _, kept = sites.ask("keep 60000").split()
+        vm.env.force_garbage_collection()
+    arrays = profile.with_frame("Sites.keep")
+    assert arrays["alloc"].weight == pytest.approx(60_000_000, rel=0.1)
+    assert arrays["live"].weight == pytest.approx(int(kept), rel=0.1)
+
+
+def test_profiles_of_allocations_share_the_samples_of_the_vm(
+    vm: jvmti.VM, sites: JavaProgram
+) -> None:
     with vm.profile("alloc") as profile, jvmti.attach(sites.pid, timeout=30) as other:
-        with pytest.raises(NotAvailable):
-            other.profile("alloc")
+        with pytest.raises(NotAvailable, match="with another interval"):
+            other.profile("live", interval=4096)
+        with other.profile("alloc") as second:
+            sites.ask("allocate 4000")
+        assert second.weight > 0
+        # The first one goes on.
+        before = profile.update().weight
         sites.ask("allocate 4000")
-        assert profile.update().weight > 0
-    with vm.profile("alloc") as profile:
+        assert profile.update().weight > before >= second.weight
+    # Nobody has them any more, so another interval is as good.
+    with vm.profile("alloc", interval=4096) as profile:
         sites.ask("allocate 4000")
     assert profile.weight > 0
+
+
+def test_events_that_another_environment_has_are_refused(vm: jvmti.VM) -> None:
+    env = vm.new_env()
+    env.add_capabilities({"can_generate_sampled_object_alloc_events"})
+    try:
+        with pytest.raises(NotAvailable, match="another environment has the events"):
+            vm.profile("alloc")
+    finally:
+        env.dispose_environment()
+    vm.profile("alloc").stop()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/samplings/allocation_events.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/sessions/environments.h"
 
@@ -33,8 +34,7 @@ class LiveSampler : NoCopy {
  public:
   explicit LiveSampler(Profile& profile) : profile_(profile), threads_(profile) {}
 
-  void allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object, jclass klass,
-                 jlong size);
+  void allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass, jlong size);
   void freed(uint32_t birth);
   void finish(JNIEnv* jni);
 
@@ -72,14 +72,13 @@ uint32_t LiveSampler::keep(const Birth& birth) {
   return 0;
 }
 
-void LiveSampler::allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object,
-                            jclass klass, jlong size) {
+void LiveSampler::allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass, jlong size) {
   Birth birth{};
   birth.thread = threads_.sampled(jni, thread);
   if (birth.thread == EventThreads::kOurs) return;
   birth.time = epoch_now();
   birth.size = size;
-  birth.trace = stack_below(profile_, env, thread, klass);
+  birth.trace = stack_below(profile_, profile_.env, thread, klass);
   uint32_t number = birth.trace == TraceTable::kNone ? 0 : keep(birth);
   if (number != 0 && tagging.load()->SetTag(object, tag_of(number)) == JVMTI_ERROR_NONE) return;
   if (number != 0) freed(number);
@@ -154,11 +153,9 @@ void LiveSampler::finish(JNIEnv* jni) {
 
 LiveSampler& sampler_of(Profile& profile) { return *static_cast<LiveSampler*>(profile.sampler); }
 
-void JNICALL allocated(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject object, jclass klass,
-                       jlong size) {
-  UsedProfile profile(env);
-  if (profile == nullptr || !profile->active) return;
-  sampler_of(*profile).allocated(env, jni, thread, object, klass, size);
+void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject object, jclass klass,
+               jlong size) {
+  sampler_of(profile).allocated(jni, thread, object, klass, size);
 }
 
 void JNICALL freed(jvmtiEnv*, jlong tag) {
@@ -185,29 +182,17 @@ bool prepare_tagging() {
   return tagging != nullptr;
 }
 
-constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
-
 const char* start(JNIEnv*, Profile& profile) {
   if (!prepare_tagging()) return "the VM does not report freed objects";
-  jvmtiCapabilities wanted{};
-  wanted.can_generate_sampled_object_alloc_events = 1;
-  if (profile.env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) {
-    return "another environment has the events of sampled allocations, as a profile of allocated "
-           "memory does";
-  }
   LiveSampler* sampler = make<LiveSampler>(profile);
   profile.sampler = sampler;
   if (sampler == nullptr) return "there is no memory for it";
-  jvmtiEventCallbacks callbacks{};
-  callbacks.SampledObjectAlloc = allocated;
-  profile.env->SetHeapSamplingInterval(static_cast<jint>(profile.request.interval));
-  return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
+  return AllocationEvents::add(profile, allocated);
 }
 
 void stop(JNIEnv* jni, Profile& profile) {
-  // Java 11 ends the samples of all environments if one without them asks for none.
+  AllocationEvents::remove(profile);
   if (profile.sampler == nullptr) return;
-  mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
   sampler_of(profile).finish(jni);
 }
 

@@ -1,0 +1,96 @@
+#include "agent/engines/profiling/samplings/allocation_events.h"
+
+#include "agent/core/environments.h"
+#include "agent/engines/profiling/samplings/event_stacks.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
+
+// Who is sent events by the place of its number, which no other open profile has.
+struct Received {
+  std::atomic<uint32_t> profile{0};
+  AllocationEvents::Receiver receiver = nullptr;
+};
+Received received[layouts::Profiles::kMost];
+
+// The environment stays, so that an event that is under way may use it; it has the capability only
+// while a profile wants events, since another agent may want it.
+Mutex mutex{Guards::kLists};
+jvmtiEnv* env = nullptr;
+uint32_t count = 0;
+int64_t interval = 0;
+
+void JNICALL sampled(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jclass klass,
+                     jlong size) {
+  for (Received& one : received) {
+    uint32_t number = one.profile.load(std::memory_order_acquire);
+    if (number == 0) continue;
+    UsedProfile profile(number);
+    if (profile != nullptr && profile->active) {
+      one.receiver(*profile, jni, thread, object, klass, size);
+    }
+  }
+}
+
+jvmtiCapabilities wanted() {
+  jvmtiCapabilities one{};
+  one.can_generate_sampled_object_alloc_events = 1;
+  return one;
+}
+
+const char* begin(int64_t bytes) {
+  if (env == nullptr) env = new_jvmti_environment();
+  if (env == nullptr) return "there is no memory for it";
+  jvmtiCapabilities capability = wanted();
+  if (env->AddCapabilities(&capability) != JVMTI_ERROR_NONE) {
+    return "another environment has the events of sampled allocations";
+  }
+  env->SetHeapSamplingInterval(static_cast<jint>(bytes));
+  jvmtiEventCallbacks callbacks{};
+  callbacks.SampledObjectAlloc = sampled;
+  interval = bytes;
+  return listen(env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
+}
+
+// Java 11 ends the samples of all environments if one without them asks for none: so this first.
+void end() {
+  mute(env, kEvents, sizeof kEvents / sizeof *kEvents);
+  jvmtiCapabilities capability = wanted();
+  env->RelinquishCapabilities(&capability);
+}
+
+}  // namespace
+
+const char* AllocationEvents::add(Profile& profile, Receiver receiver) {
+  Locked locked(mutex);
+  if (count > 0 && interval != profile.request.interval) {
+    return "another profile has the events of sampled allocations with another interval; the VM "
+           "has one for all";
+  }
+  Received& place = received[profile.number % layouts::Profiles::kMost];
+  place.receiver = receiver;
+  place.profile.store(profile.number, std::memory_order_release);
+  if (count == 0) {
+    const char* why = begin(profile.request.interval);
+    if (why != nullptr) {
+      place.profile = 0;
+      if (env != nullptr) end();
+      return why;
+    }
+  }
+  ++count;
+  return nullptr;
+}
+
+void AllocationEvents::remove(Profile& profile) {
+  Locked locked(mutex);
+  Received& place = received[profile.number % layouts::Profiles::kMost];
+  if (place.profile != profile.number) return;
+  place.profile = 0;
+  if (--count == 0) end();
+}
+
+}  // namespace jvmti
