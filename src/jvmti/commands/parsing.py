@@ -6,7 +6,7 @@ import argparse
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NoReturn
 
 from jvmti.commands.failure import USAGE, CommandFailed
@@ -14,6 +14,9 @@ from jvmti.commands.failure import USAGE, CommandFailed
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors state the problem first, then the usage of the verb."""
+
+    elsewhere: Mapping[str, str] = {}
+    """Options that similar programs have, and what to write here."""
 
     def error(self, message: str) -> NoReturn:
         """End with the message, and this verb's own usage below it."""
@@ -26,6 +29,9 @@ class Parser(argparse.ArgumentParser):
         word = words[0]
         if not word.startswith("-"):
             self.error(f"unexpected argument {word!r}")
+        option = word.partition("=")[0] if word.startswith("--") else word[:2]
+        if option in self.elsewhere:
+            self.error(f"there is no option {option!r}; here it is {self.elsewhere[option]}")
         # Abbreviated options are accepted, so a similar word is a typing error.
         self.error(mistyped("option", word.partition("=")[0], self._option_string_actions))
 

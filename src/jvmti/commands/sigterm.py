@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
-__all__ = ["end_at_sigterm"]
+__all__ = ["EndAsked", "end_at_sigterm", "end_asked"]
 
 _AGAIN = 0.05
 """Seconds until an interrupt that got lost comes again."""
@@ -24,6 +25,35 @@ def end_at_sigterm() -> None:
     signal.signal(signal.SIGALRM, _interrupt)
     if not isinstance(sys.unraisablehook, _Dropped):
         sys.unraisablehook = _Dropped(sys.unraisablehook)
+
+
+class EndAsked:
+    """Whether Ctrl-C or SIGTERM has asked a verb to end."""
+
+    def __init__(self) -> None:
+        self.yet = False
+
+
+@contextlib.contextmanager
+def end_asked() -> Iterator[EndAsked]:
+    """Note the first Ctrl-C or SIGTERM in the block, for verbs that must finish what they write.
+
+    The next one raises KeyboardInterrupt, as ever.
+    """
+    asked = EndAsked()
+
+    def note(signal_number: int, frame: FrameType | None) -> None:
+        if asked.yet:
+            raise KeyboardInterrupt
+        asked.yet = True
+
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, note) for one in signals]
+    try:
+        yield asked
+    finally:
+        for one, handler in zip(signals, before, strict=True):
+            signal.signal(one, handler)
 
 
 class _Dropped:

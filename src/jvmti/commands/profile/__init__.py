@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from jvmti.commands.failure import NOT_FOUND, USAGE, CommandFailed
 from jvmti.commands.options.targets import add_json, add_target, add_top, seconds
-from jvmti.commands.profile.options import KINDS, PARTS, ROWS, add_taking
+from jvmti.commands.parsing import Parser
+from jvmti.commands.profile.options import ELSEWHERE, KINDS, PARTS, ROWS, add_taking
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ class Command:
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add the arguments."""
         add_target(parser)
+        if isinstance(parser, Parser):
+            parser.elsewhere = ELSEWHERE
         parser.usage = (
             f"{parser.prog} [options] (TARGET | FILE | -- java …)\n"
             f"       {parser.prog} [options] diff BEFORE AFTER"

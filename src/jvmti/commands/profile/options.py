@@ -6,7 +6,7 @@ import argparse
 
 from jvmti.commands.options.targets import add_steps, seconds
 
-__all__ = ["DURATION", "KINDS", "PARTS", "ROWS", "add_taking"]
+__all__ = ["DURATION", "ELSEWHERE", "KINDS", "PARTS", "ROWS", "add_taking"]
 
 DURATION = 30.0
 """Seconds that a profile takes unless you ask for others."""
@@ -27,6 +27,26 @@ PARTS = ("thread", "group", "pool", "process", "state", "owner", "request")
 """The owners of the samples that a row can have, for ``--by``."""
 
 
+_EVENTS = ", ".join(f"--{kind}" for kind in KINDS)
+ELSEWHERE = {
+    "-d": "--duration",
+    "-e": f"one of {_EVENTS}",
+    "--event": f"one of {_EVENTS}",
+    "-i": "--interval",
+    "-r": "--interval, the time from one sample to the next: 10ms for a rate of 100",
+    "--rate": "--interval, the time from one sample to the next: 10ms for a rate of 100",
+    "-f": "--output",
+    "--file": "--output",
+    "--format": "the end of the name after --output: .html, .collapsed, .pb.gz",
+    "-t": "--by thread",
+    "--threads": "--by thread",
+    "-p": "the target itself, without an option",
+    "--pid": "the target itself, without an option",
+    "--chunktime": "--loop",
+}
+"""What the options of async-profiler and py-spy are here."""
+
+
 def add_taking(parser: argparse.ArgumentParser) -> None:
     """Add the options for taking a profile."""
     group = parser.add_argument_group("how to sample")
@@ -40,7 +60,7 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
         "--interval",
         metavar="INTERVAL",
         help="from one sample to the next: 10ms, or 512k of allocated memory; of locks the "
-        "shortest wait",
+        "shortest wait; of several kinds cpu=1ms,alloc=512k",
     )
     group.add_argument(
         "--engine",

@@ -26,8 +26,13 @@ def check_output(given: argparse.Namespace) -> None:
         suffix = suffix_of(path)
     except ValueError as error:
         raise CommandFailed(printable(str(error)), USAGE) from None
-    if given.json:
-        raise CommandFailed("either --json or a file", USAGE)
+    for option, chosen in (
+        ("--json", given.json),
+        ("--tree", given.tree),
+        ("--callers", given.callers is not None),
+    ):
+        if chosen:
+            raise CommandFailed(f"either {option} or a file", USAGE)
     if suffix == ".parquet":
         from importlib.util import find_spec
 

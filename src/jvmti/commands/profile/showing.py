@@ -22,7 +22,7 @@ from jvmti.report.tables import console, print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
 
-__all__ = ["save", "show", "show_difference"]
+__all__ = ["save", "save_part", "show", "show_difference"]
 
 
 def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
@@ -38,12 +38,27 @@ def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
     if given.begin is not None or given.end is not None:
         profile = profile.between(given.begin, given.end)
     if given.thread is not None:
-        wanted = numpy.array([fnmatchcase(name, given.thread) for name in profile.threads.name])
-        if not wanted.any():
+        if not any(fnmatchcase(name, given.thread) for name in profile.threads.name):
             raise CommandFailed(f"no thread is called {printable(given.thread)}", FAILED)
-        profile = profile.where(wanted[profile.samples.thread])
+        profile = _of_threads(profile, given.thread)
     check_by_of_profile(given, profile)
     return profile
+
+
+def _of_threads(profile: Profile, pattern: str) -> Profile:
+    wanted = [fnmatchcase(name, pattern) for name in profile.threads.name]
+    return profile.where(numpy.array(wanted, bool)[profile.samples.thread])
+
+
+def save_part(given: argparse.Namespace, profile: Profile) -> None:
+    """Write one file of many; one without a sample is no reason to end.
+
+    Raises:
+        CommandFailed: the format takes one kind of samples only.
+    """
+    if given.thread is not None:
+        profile = _of_threads(profile, given.thread)
+    save(given, profile)
 
 
 def _in_stacks(given: argparse.Namespace, profile: Profile) -> Profile:
@@ -83,6 +98,10 @@ def show(given: argparse.Namespace, profile: Profile) -> None:
             if number:
                 print()
             _print_kind(given, profile[kind] if len(profile) else profile)
+        present = {kind.name.lower() for kind in profile.kinds}
+        for name in dict.fromkeys(given.kinds or ()):
+            if name not in present:
+                print(f"\nno {name} samples")
         sys.stdout.flush()
         _complain(profile)
 

@@ -14,7 +14,7 @@ from jvmti import display
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.targets import opened, seconds
 from jvmti.commands.profile.options import DURATION
-from jvmti.commands.sigterm import end_at_sigterm
+from jvmti.commands.sigterm import EndAsked, end_asked, end_at_sigterm
 from jvmti.interface.errors import TargetLost
 from jvmti.text.printable import printable
 
@@ -36,7 +36,10 @@ def take(given: argparse.Namespace) -> int | None:
             given.parser.error("--loop needs a name with the time in it: -o 'profile-%t.pb.gz'")
         if given.duration is not None and given.duration < given.loop:
             given.parser.error("--duration is shorter than --loop")
-    intervals = {kind: _interval(given, kind) for kind in kinds}
+        if given.begin is not None or given.end is not None:
+            given.parser.error("--from and --to are for one profile: leave them out with --loop")
+    texts = _intervals(given, kinds)
+    intervals = {kind: _interval(texts.get(kind), kind) for kind in kinds}
     end_at_sigterm()
     # The method that handles requests is not there yet when a program begins.
     from_start = given.launched is not None and given.request is None and given.source == "agent"
@@ -52,19 +55,32 @@ def take(given: argparse.Namespace) -> int | None:
                 show(given, profile)
         except (ValueError, LookupError) as error:
             raise CommandFailed(printable(str(error)), USAGE) from None
-        if vm.popen is not None and vm.popen.poll() is not None:
+        if _has_ended(vm):
             # The program's own end is the end of its profile, and no failure.
             return None
     return None
 
 
-def _interval(given: argparse.Namespace, kind: str) -> float | None:
+def _intervals(given: argparse.Namespace, kinds: list[str]) -> dict[str, str | None]:
+    """The interval of each kind as it was written: one for all, or ``cpu=1ms,alloc=512k``."""
+    text: str | None = given.interval
+    if text is None or "=" not in text:
+        return dict.fromkeys(kinds, text)
+    found: dict[str, str | None] = {}
+    for one in text.split(","):
+        kind, _, value = one.partition("=")
+        if kind not in kinds:
+            given.parser.error(f"--interval: {kind!r} is none of {', '.join(kinds)}")
+        found[kind] = value
+    return found
+
+
+def _interval(text: str | None, kind: str) -> float | None:
     """The interval in seconds or bytes.
 
     Raises:
         CommandFailed: it is neither.
     """
-    text = given.interval
     if text is None:
         return None
     if kind in ("alloc", "live"):
@@ -146,7 +162,7 @@ def _taken(
             began = time.monotonic()
             _import_ahead(given)
             with display.progress(what) as report:
-                _wait(vm, length, report, began)
+                _wait(vm, profiles, length, report, began)
     except (KeyboardInterrupt, TargetLost):
         if not profiles:
             raise
@@ -171,37 +187,45 @@ def _together(profiles: list[Any]) -> Profile:
     return merged
 
 
-def _wait(vm: VM, length: float | None, report: Any, began: float) -> None:
-    """Wait to the end of that length in seconds, or of the program if we have started it."""
-    while True:
+def _wait(
+    vm: VM,
+    profiles: list[Any],
+    length: float | None,
+    report: Any,
+    began: float,
+    asked: EndAsked | None = None,
+) -> None:
+    """Wait to the end of that length in seconds, of the program, or until an end is asked for."""
+    while asked is None or not asked.yet:
         passed = time.monotonic() - began
         if length is not None:
             report(int(passed * 10), int(length * 10))
             if passed >= length:
                 return
-        if vm.popen is not None and vm.popen.poll() is not None:
+        if not all(one.running for one in profiles) or _has_ended(vm):
             return
         time.sleep(_STEP if length is None else max(min(_STEP, length - passed), 0.001))
 
 
 def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]) -> None:
     """Write a file for each span of time until Ctrl-C; each profile is forgotten after that."""
-    began = time.monotonic()
-    interrupted = False
-    while not interrupted:
-        profiles: list[Any] = []
-        try:
-            with _running(vm, given, intervals) as profiles:
-                _wait(vm, given.loop, lambda *numbers: None, time.monotonic())
-        except KeyboardInterrupt:
-            interrupted = True
-        if profiles:
-            from jvmti.commands.profile.showing import save
+    from jvmti.commands.profile.showing import save_part
 
-            save(given, _together(profiles))
+    began = time.monotonic()
+    with end_asked() as asked:
+        while not asked.yet:
+            with _running(vm, given, intervals) as profiles:
+                _wait(vm, profiles, given.loop, lambda *numbers: None, time.monotonic(), asked)
+                goes_on = all(one.running for one in profiles)
+            save_part(given, _together(profiles))
             sys.stderr.flush()
-        passed = time.monotonic() - began
-        if given.duration is not None and passed >= given.duration:
-            return
-        if vm.popen is not None and vm.popen.poll() is not None:
-            return
+            passed = time.monotonic() - began
+            if given.duration is not None and passed >= given.duration:
+                return
+            if not goes_on or _has_ended(vm):
+                return
+
+
+def _has_ended(vm: VM) -> bool:
+    """Whether the program has, if we have started it."""
+    return vm.popen is not None and vm.popen.poll() is not None
