@@ -1,15 +1,19 @@
 import java.io.BufferedReader;
 import java.io.InputStream;
 import java.io.InputStreamReader;
+import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
  * Does all at once that makes it hard to walk stacks: loads and unloads classes, which takes
  * compiled code back, throws through deep stacks, fills a small heap, starts and ends threads, and
- * waits for locks. A line on standard input is answered by how often it has done each.
+ * waits for locks. A line on standard input is answered by how often it has done each. With the
+ * argument {@code virtual} all of it happens on virtual threads, which wait in the middle of their
+ * stacks and yield their carriers all the time.
  */
 public class Turmoil {
     static final AtomicLong loaded = new AtomicLong();
@@ -21,6 +25,7 @@ public class Turmoil {
     static final Object monitor = new Object();
     static volatile Object kept;
     static volatile long sink;
+    static Method startVirtual;
 
     public static class Base {
         public int value(int i) {
@@ -63,6 +68,7 @@ public class Turmoil {
             bytes = in.readAllBytes();
         }
         while (true) {
+            pause();
             Base made =
                     (Base) new Loader(bytes).define().getDeclaredConstructor().newInstance();
             sink += sum(new Base()) + sum(made);
@@ -72,6 +78,7 @@ public class Turmoil {
 
     static int deep(int depth) {
         if (depth == 0) {
+            pause();
             throw new IllegalStateException("deep");
         }
         return deep(depth - 1) + 1;
@@ -96,6 +103,7 @@ public class Turmoil {
     static void garbage() {
         List<byte[]> some = new ArrayList<>();
         while (true) {
+            pause();
             some.add(new byte[4000]);
             if (some.size() == 500) {
                 some.clear();
@@ -108,8 +116,13 @@ public class Turmoil {
         while (true) {
             Thread[] some = new Thread[10];
             for (int i = 0; i < some.length; i++) {
-                some[i] = new Thread(() -> sink += sum(new Base()), "short " + i);
-                some[i].start();
+                some[i] =
+                        started(
+                                "short " + i,
+                                () -> {
+                                    pause();
+                                    sink += sum(new Base());
+                                });
             }
             for (Thread one : some) {
                 one.join();
@@ -122,6 +135,7 @@ public class Turmoil {
         while (true) {
             lock.lock();
             try {
+                pause();
                 synchronized (monitor) {
                     sink += sum(new Base());
                 }
@@ -136,22 +150,48 @@ public class Turmoil {
         void run() throws Exception;
     }
 
-    static void start(String name, Work work) {
-        Thread thread =
-                new Thread(
-                        () -> {
-                            try {
-                                work.run();
-                            } catch (Exception e) {
-                                throw new IllegalStateException(e);
-                            }
-                        },
-                        name);
+    /** A virtual thread leaves its carrier here: for a moment, or to wait for one. */
+    static void pause() {
+        if (startVirtual == null) {
+            return;
+        }
+        if ((System.nanoTime() & 0x300) == 0) {
+            LockSupport.parkNanos(20_000);
+        } else {
+            Thread.yield();
+        }
+    }
+
+    static Thread started(String name, Runnable body) {
+        if (startVirtual != null) {
+            try {
+                return (Thread) startVirtual.invoke(null, body);
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        Thread thread = new Thread(body, name);
         thread.setDaemon(true);
         thread.start();
+        return thread;
+    }
+
+    static void start(String name, Work work) {
+        started(
+                name,
+                () -> {
+                    try {
+                        work.run();
+                    } catch (Exception e) {
+                        throw new IllegalStateException(e);
+                    }
+                });
     }
 
     public static void main(String[] arguments) throws Exception {
+        if (arguments.length > 0) {
+            startVirtual = Thread.class.getMethod("startVirtualThread", Runnable.class);
+        }
         start("classes", Turmoil::classes);
         start("exceptions", Turmoil::exceptions);
         start("garbage", Turmoil::garbage);

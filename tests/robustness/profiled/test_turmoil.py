@@ -16,6 +16,17 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.oldest_and_newest, pytest.mark.stress, pytest.mark.timeout(240)]
 
 
+@pytest.mark.since(21)
+def test_profiles_of_virtual_threads_in_turmoil(
+    java_program: JavaPrograms, rounds: Callable[[int, int], int]
+) -> None:
+    if java_program.jvm.name == "zero":
+        pytest.skip("the interpreter-only VM takes no samples by signals")
+    outcome = turmoil.profile(java_program, "g1", rounds(2, 10), seed=1, threads="virtual")
+    assert outcome.samples > 100, outcome
+    assert outcome.failed < 0.35 * outcome.samples, outcome
+
+
 @pytest.mark.parametrize("mode", [mode for mode in turmoil.MODES if mode != "comp"])
 def test_profiles_of_a_program_in_turmoil(
     java_program: JavaPrograms, mode: str, rounds: Callable[[int, int], int]

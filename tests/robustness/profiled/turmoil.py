@@ -3,7 +3,8 @@
 python tests/robustness/profiled/turmoil.py --jvm 17 --minutes 30
 
 takes profiles of all kinds, one after the other and several at once, with a sample each
-millisecond, and divides the minutes among the collectors, ``-Xint`` and ``-Xcomp``.
+millisecond, and divides the minutes among the collectors, ``-Xint`` and ``-Xcomp``. With
+``--virtual`` the program does all of it on virtual threads.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ CHOICES: tuple[Sequence[str], ...] = (
     ("cpu",),
     ("cpu", "wall", "lock"),
     ("cpu", "live"),
-    ("wall", "alloc"),
+    ("wall", "alloc", "live"),
 )
 INTERVALS = {"cpu": 0.001, "wall": 0.001, "alloc": 16384, "live": 16384, "lock": 0.00001}
 
@@ -87,10 +88,12 @@ def _faults(notes: Sequence[str]) -> int:
     )
 
 
-def profile(started: programs.JavaPrograms, mode: str, seconds: float, seed: int) -> Outcome:
-    """Profile the program in a mode for so long."""
+def profile(
+    started: programs.JavaPrograms, mode: str, seconds: float, seed: int, threads: str = ""
+) -> Outcome:
+    """Profile the program in a mode for so long, with ``virtual`` threads or others."""
     random_ = random.Random(seed)
-    program = started("Turmoil", jvm_args=["-Xmx24m", *MODES[mode]])
+    program = started("Turmoil", *threads.split(), jvm_args=["-Xmx24m", *MODES[mode]])
     program.expect("ready", timeout=120)
     outcome = Outcome(mode)
     began = time.monotonic()
@@ -127,6 +130,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", default="17")
     parser.add_argument("--minutes", type=float, default=30.0, help="in all")
+    parser.add_argument("--virtual", action="store_true", help="on virtual threads")
     parser.add_argument("--modes", help="some of " + ",".join(MODES))
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
@@ -134,7 +138,8 @@ def main() -> None:
     modes = chosen.modes.split(",") if chosen.modes else modes_of(jvm)
     with programs.of_script(jvm, "turmoil") as started:
         for number, mode in enumerate(modes):
-            outcome = profile(started, mode, chosen.minutes * 60 / len(modes), chosen.seed + number)
+            seconds, threads = chosen.minutes * 60 / len(modes), "virtual" * chosen.virtual
+            outcome = profile(started, mode, seconds, chosen.seed + number, threads)
             print(json.dumps({"jvm": chosen.jvm, **asdict(outcome)}), flush=True)
 
 
