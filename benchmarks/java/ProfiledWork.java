@@ -11,7 +11,8 @@ import java.util.concurrent.locks.ReentrantLock;
 /**
  * Does units of work for so many milliseconds, in as many threads as there are processors, and says
  * how many it did, and the processor time that the whole process used: {@code cpu 1000}, {@code
- * alloc 1000}, {@code locks 1000}. {@code idle 500} starts threads that are parked.
+ * alloc 1000}, {@code locks 1000}; {@code virtual 1000} does what {@code cpu} does, on virtual
+ * threads. {@code idle 500} starts threads that are parked.
  */
 public class ProfiledWork {
     static final ReentrantLock LOCK = new ReentrantLock();
@@ -102,20 +103,20 @@ public class ProfiledWork {
         long until = began + milliseconds * 1_000_000L;
         for (int n = 0; n < threads.length; n++) {
             threads[n] =
-                    new Thread(
+                    started(
+                            what.equals("virtual"),
+                            "work-" + n,
                             () -> {
                                 Unit unit =
-                                        what.equals("cpu")
-                                                ? cpu()
-                                                : what.equals("alloc") ? alloc() : locks();
+                                        what.equals("alloc")
+                                                ? alloc()
+                                                : what.equals("locks") ? locks() : cpu();
                                 int done = 0;
                                 while (System.nanoTime() < until) {
                                     unit.run(done++);
                                 }
                                 units.addAndGet(done);
-                            },
-                            "work-" + n);
-            threads[n].start();
+                            });
         }
         for (Thread one : threads) {
             one.join();
@@ -123,6 +124,22 @@ public class ProfiledWork {
         long passed = System.nanoTime() - began;
         System.out.println(
                 "did " + units + " " + (system.getProcessCpuTime() - used) + " " + passed);
+    }
+
+    static Thread started(boolean virtual, String name, Runnable body) {
+        if (virtual) {
+            try {
+                return (Thread)
+                        Thread.class
+                                .getMethod("startVirtualThread", Runnable.class)
+                                .invoke(null, body);
+            } catch (ReflectiveOperationException e) {
+                throw new IllegalStateException(e);
+            }
+        }
+        Thread thread = new Thread(body, name);
+        thread.start();
+        return thread;
     }
 
     static void idle(int count) {

@@ -1,6 +1,6 @@
 """Measures what profiles cost, beside async-profiler, and whether they reach what they must.
 
-    python benchmarks/profiling/costs.py [--jvm 17,25] [--rounds 4]
+    python benchmarks/profiling/costs.py [--jvm 17,25] [--rounds 4] [--only cpu,virtual,alloc]
 
 A program does units of work. A cost is the processor time of its process for a unit while a profile
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
@@ -38,6 +38,9 @@ TURN = 1200
 """Milliseconds of a turn."""
 WARM = 300
 """The same before it."""
+WORK = ("cpu", "virtual", "alloc", "locks")
+"""What the program does."""
+PARTS = (*WORK, "wall", "flame", "top")
 TICK = 0.01
 """Seconds: in these the kernel counts a process's time."""
 
@@ -134,39 +137,44 @@ def row(what: str, ours: float, theirs: float | None, asked: str, good: bool) ->
     print(f"| {what} | {ours:.3f} | {peer} | {asked} | {'yes' if good else 'no'} |", flush=True)
 
 
-def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
+def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None:
     """Print the table of costs."""
-    print("\n| | jvmti | async-profiler | asked | reached |\n| --- | --- | --- | --- | --- |")
     with working(jvm, folder) as work, jvmti.attach(work.pid, timeout=30) as vm:
         peer = AsyncProfiler(vm, folder)
         with vm.profile("cpu") as first:  # compiles anew what must be
-            for what in ("cpu", "alloc", "locks", "cpu"):
-                work.ask(f"{what} 1500")
+            for what in {"cpu", *parts}:
+                if what in WORK and (what != "virtual" or jvm.feature >= 21):
+                    work.ask(f"{what} 3000")
         engine = first.limits[0].engine
         event = "cpu" if engine == "perf" else "ctimer"
-        found = costs(
-            work,
-            "cpu",
-            {
-                f"{name} {ms}": turn
-                for ms in (1, 10)
-                for name, turn in (
-                    ("ours", profiled(vm, "cpu", ms / 1000)),
-                    ("theirs", beside(peer, f"event={event},interval={ms}ms")),
-                )
-            },
-            rounds,
-        )
-        for ms in (1, 10):
-            ours, theirs = found[f"ours {ms}"], found[f"theirs {ms}"]
-            most = 1 + 1.1 * max(theirs - 1, 0)
-            if ms == 10:
-                most = min(most, 1.01)
-            row(f"CPU, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}", ours <= most)
+        for what, title in (("cpu", "CPU"), ("virtual", "CPU of virtual threads")):
+            if what not in parts or (what == "virtual" and jvm.feature < 21):
+                continue
+            found = costs(
+                work,
+                what,
+                {
+                    f"{name} {ms}": turn
+                    for ms in (1, 10)
+                    for name, turn in (
+                        ("ours", profiled(vm, "cpu", ms / 1000)),
+                        ("theirs", beside(peer, f"event={event},interval={ms}ms")),
+                    )
+                },
+                rounds,
+            )
+            for ms in (1, 10):
+                ours, theirs = found[f"ours {ms}"], found[f"theirs {ms}"]
+                most = 1 + 1.1 * max(theirs - 1, 0)
+                if ms == 10:
+                    most = min(most, 1.01)
+                row(f"{title}, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}", ours <= most)
         for what, kind, interval, options, asked in (
             ("alloc", "alloc", 512 * 1024, "event=alloc,alloc=512k", 1.05),
             ("locks", "lock", 0.00001, "event=lock,lock=10us", 1.01),
         ):
+            if what not in parts:
+                continue
             found = costs(
                 work,
                 what,
@@ -176,6 +184,8 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
             most = min(asked, max(found["theirs"], 1.0)) if kind == "alloc" else asked
             text = f"≤ {asked}, ≤ async-profiler's" if kind == "alloc" else f"≤ {asked}"
             row(kind, found["ours"], found["theirs"], text, found["ours"] <= most)
+        if "wall" not in parts:
+            return
         work.ask("idle 500")
         found = costs(
             work,
@@ -263,7 +273,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
     parser.add_argument("--rounds", type=int, default=4, help="turns of each profiler")
+    parser.add_argument("--only", default=",".join(PARTS), help="which of these parts")
     given = parser.parse_args()
+    parts = given.only.split(",")
     print(machine())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -271,9 +283,15 @@ def main() -> int:
         for wanted in given.jvm.split(","):
             jvm = jvms.named(wanted)
             print(f"\n### JDK {jvm.feature}")
-            compared(jvm, folder, given.rounds)
-            flame_graph(jvm, folder)
-            top_at_work(jvm, folder)
+            print(
+                "\n| | jvmti | async-profiler | asked | reached |\n| --- | --- | --- | --- | --- |"
+            )
+            if {*WORK, "wall"} & {*parts}:
+                compared(jvm, folder, given.rounds, parts)
+            if "flame" in parts:
+                flame_graph(jvm, folder)
+            if "top" in parts:
+                top_at_work(jvm, folder)
     return 0
 
 
