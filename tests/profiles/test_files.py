@@ -242,6 +242,30 @@ def test_damaged_files_give_a_clear_error_or_a_profile(suffix: str, tmp_path: Pa
     assert all(str(path) in message for message in refused)
 
 
+def test_names_may_have_numbers_without_a_sign(tmp_path: Path):
+    path = tmp_path / "shop.parquet"
+    shop = made.shop()
+    shop.save(path)
+    table = pyarrow.parquet.read_table(path)
+    for name in ("kind", "label"):
+        place = table.schema.get_field_index(name)
+        unsigned = pyarrow.dictionary(pyarrow.uint32(), pyarrow.string())
+        column = table[name].cast(pyarrow.string()).dictionary_encode().cast(unsigned)
+        table = table.set_column(place, name, column)
+    about = {
+        key: value
+        for key, value in pyarrow.parquet.read_metadata(path).metadata.items()
+        if key != b"ARROW:schema"
+    }
+    pyarrow.parquet.write_table(table.replace_schema_metadata(about), path)
+    assert pyarrow.types.is_unsigned_integer(
+        pyarrow.parquet.read_table(path).schema.field("kind").type.index_type
+    )
+    opened = jvmti.profile.open(path)
+    assert opened.samples.label.tolist() == shop.samples.label.tolist()
+    assert opened.kinds == shop.kinds
+
+
 def test_a_file_of_something_else_is_refused(tmp_path: Path):
     for name, content in {
         "text": b"hello world\n",

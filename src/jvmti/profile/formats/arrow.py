@@ -255,7 +255,8 @@ def _numbers(column: Any, names: list[str]) -> NDArray[numpy.int32]:
         numbers = numpy.array(
             [known[name] for name in chunk.dictionary.to_pylist()] + [-1], numpy.int32
         )
-        index = chunk.indices
+        # Other programs write numbers without a sign.
+        index = chunk.indices.cast(pyarrow.int64())
         rows = index.fill_null(-1).to_numpy(zero_copy_only=False)
         found.append(numbers[rows])
     return numpy.concatenate(found) if found else numpy.empty(0, numpy.int32)
