@@ -1,6 +1,6 @@
 """Measures what profiles cost, beside async-profiler, and whether they reach what they must.
 
-    python benchmarks/profiling/costs.py [--jvm 17,25] [--rounds 4] [--only cpu,virtual,alloc]
+    python benchmarks/profiling/costs.py [--jvm 17,25] [--rounds 12] [--only cpu,virtual,alloc]
 
 A program does units of work. A cost is the processor time of its process for a unit while a profile
 is taken, divided by that without one: the median over rounds in which everybody has a turn, in an
@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 BENCHMARKS = Path(__file__).parents[1]
 ROOT = BENCHMARKS.parent
@@ -34,9 +35,9 @@ import jvmti  # noqa: E402
 from async_profiler import AsyncProfiler  # noqa: E402
 from real_programs import jdk  # noqa: E402
 
-TURN = 1200
+TURN = 500
 """Milliseconds of a turn."""
-WARM = 300
+WARM = 200
 """The same before it."""
 WORK = ("cpu", "virtual", "alloc", "locks")
 """What the program does."""
@@ -45,6 +46,23 @@ TICK = 0.01
 """Seconds: in these the kernel counts a process's time."""
 
 Turn = Callable[[], AbstractContextManager[object]]
+
+
+class Cost(NamedTuple):
+    """The median of the ratios of turns, and its standard error."""
+
+    ratio: float
+    error: float | None = None
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.3f}" + ("" if self.error is None else f" ± {self.error:.3f}")
+
+
+def middle(ratios: list[float]) -> Cost:
+    """The median, whose error is estimated from the quartiles: some turns stray far."""
+    low, _, high = statistics.quantiles(ratios, n=4)
+    spread = (high - low) / 1.349
+    return Cost(statistics.median(ratios), 1.253 * spread / len(ratios) ** 0.5)
 
 
 class Work:
@@ -93,7 +111,7 @@ def working(jvm: jvms.Jvm, classes: Path, main: str = "ProfiledWork") -> Iterato
             process.kill()
 
 
-def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[str, float]:
+def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[str, Cost]:
     """The cost of each turn, beside turns without a profile."""
     found: dict[str, list[float]] = {name: [] for name in turns}
     chance = random.Random(1)
@@ -109,7 +127,7 @@ def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[st
             after = work.unit(what)
             found[name].append(2 * during / (before + after))
             before = after
-    return {name: statistics.median(ones) for name, ones in found.items()}
+    return {name: middle(ones) for name, ones in found.items()}
 
 
 def profiled(vm: jvmti.VM, kind: str, interval: float, **options: str) -> Turn:
@@ -131,10 +149,9 @@ def beside(peer: AsyncProfiler, options: str) -> Turn:
     return turn
 
 
-def row(what: str, ours: float, theirs: float | None, asked: str, good: bool) -> None:
+def row(what: str, ours: Cost, theirs: Cost | None, asked: str, good: bool) -> None:
     """Print a row of the table."""
-    peer = "" if theirs is None else f"{theirs:.3f}"
-    print(f"| {what} | {ours:.3f} | {peer} | {asked} | {'yes' if good else 'no'} |", flush=True)
+    print(f"| {what} | {ours} | {theirs or ''} | {asked} | {'yes' if good else 'no'} |", flush=True)
 
 
 def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None:
@@ -165,10 +182,11 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
             )
             for ms in (1, 10):
                 ours, theirs = found[f"ours {ms}"], found[f"theirs {ms}"]
-                most = 1 + 1.1 * max(theirs - 1, 0)
+                most = 1 + 1.1 * max(theirs.ratio - 1, 0)
                 if ms == 10:
                     most = min(most, 1.01)
-                row(f"{title}, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}", ours <= most)
+                row(f"{title}, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}",
+                    ours.ratio <= most)  # fmt: skip
         for what, kind, interval, options, asked in (
             ("alloc", "alloc", 512 * 1024, "event=alloc,alloc=512k", 1.05),
             ("locks", "lock", 0.00001, "event=lock,lock=10us", 1.01),
@@ -181,9 +199,10 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
                 {"ours": profiled(vm, kind, interval), "theirs": beside(peer, options)},
                 rounds,
             )
-            most = min(asked, max(found["theirs"], 1.0)) if kind == "alloc" else asked
+            most = min(asked, max(found["theirs"].ratio, 1.0)) if kind == "alloc" else asked
             text = f"≤ {asked}, ≤ async-profiler's" if kind == "alloc" else f"≤ {asked}"
-            row(kind, found["ours"], found["theirs"], text, found["ours"] <= most)
+            row(kind, found["ours"], found["theirs"], text,
+                found["ours"].ratio <= most)  # fmt: skip
         if "wall" not in parts:
             return
         work.ask("idle 500")
@@ -196,10 +215,10 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
             },
             rounds,
         )
-        most = min(1.03, max(found["theirs"], 1.0))
+        most = min(1.03, max(found["theirs"].ratio, 1.0))
         text = "≤ 1.03, ≤ async-profiler's"
         row("wall, 10 ms, 500 idle threads", found["ours"], found["theirs"], text,
-            found["ours"] <= most)  # fmt: skip
+            found["ours"].ratio <= most)  # fmt: skip
 
 
 def flame_graph(jvm: jvms.Jvm, folder: Path) -> None:
@@ -213,7 +232,7 @@ def flame_graph(jvm: jvms.Jvm, folder: Path) -> None:
             subprocess.run([*command, "-o", str(path)], check=True, stderr=subprocess.DEVNULL)
             times.append(time.perf_counter() - began)
     seconds = statistics.median(times)
-    row("attach, 1 s, flame graph, in seconds", seconds, None, "≤ 1.5", seconds <= 1.5)
+    row("attach, 1 s, flame graph, in seconds", Cost(seconds), None, "≤ 1.5", seconds <= 1.5)
 
 
 def processor_time(pid: int) -> float:
@@ -237,7 +256,7 @@ def top_at_work(jvm: jvms.Jvm, folder: Path, seconds: float = 10.0) -> None:
             time.sleep(seconds)
             used = processor_time(shown.pid) - began + processor_time(work.pid) - theirs - idle
     share = used / seconds
-    row("jvmti top, 200 threads, part of a core", share, None, "≤ 0.02", share <= 0.02)
+    row("jvmti top, 200 threads, part of a core", Cost(share), None, "≤ 0.02", share <= 0.02)
 
 
 @contextmanager
@@ -272,7 +291,7 @@ def main() -> int:
     """Run all parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
-    parser.add_argument("--rounds", type=int, default=4, help="turns of each profiler")
+    parser.add_argument("--rounds", type=int, default=12, help="turns of each profiler")
     parser.add_argument("--only", default=",".join(PARTS), help="which of these parts")
     given = parser.parse_args()
     parts = given.only.split(",")
