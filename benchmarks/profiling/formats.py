@@ -1,10 +1,11 @@
 """Measures files of profiles: how long a million samples take to write, and a recording to read.
 
-    python benchmarks/profiling/formats.py [--jvm 25] [--megabytes 100]
+    python benchmarks/profiling/formats.py [--jvm 25] [--megabytes 100 | --recording many.jfr]
 
-The recording is made by the JVM's Flight Recorder from a program that allocates and parks on
-thousands of stacks. `jfr print --json` of the same JDK and `jfrconv` of async-profiler read the
-same file. All times are medians; those of reading are of whole processes, from start to end.
+The recording, unless one is given, is made by the JVM's Flight Recorder from a program that
+allocates and parks on thousands of stacks. `jfr print --json` of the same JDK and `jfrconv` of
+async-profiler read the same file. All times are medians; those of reading are of whole processes,
+from start to end.
 """
 
 from __future__ import annotations
@@ -103,9 +104,8 @@ def recording(jvm: jvms.Jvm, folder: Path, megabytes: float) -> Path:
         seconds *= min(1.1 * megabytes / max(size, 1), 10)
 
 
-def read(jvm: jvms.Jvm, folder: Path, megabytes: float) -> None:
+def read(jvm: jvms.Jvm, folder: Path, path: Path) -> None:
     """Print how long a recording takes to read."""
-    path = recording(jvm, folder, megabytes)
     jar = async_profiler.jar()
 
     def ours() -> None:
@@ -147,11 +147,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="25", help="the JVM that makes the recording")
     parser.add_argument("--megabytes", type=float, default=100.0, help="of the recording")
+    parser.add_argument("--recording", type=Path, help="one that is there already")
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name:
-        written(Path(name))
-        read(jvms.named(given.jvm), Path(name), given.megabytes)
+        folder, jvm = Path(name), jvms.named(given.jvm)
+        written(folder)
+        read(jvm, folder, given.recording or recording(jvm, folder, given.megabytes))
     return 0
 
 
