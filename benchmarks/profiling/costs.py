@@ -40,7 +40,7 @@ TURN = 500
 WARM = 200
 """The same before it."""
 WORK = ("cpu", "virtual", "alloc", "locks")
-"""What the program does."""
+"""The kinds of work that the program does."""
 PARTS = (*WORK, "wall", "flame", "top")
 TICK = 0.01
 """Seconds: in these the kernel counts a process's time."""

@@ -44,7 +44,7 @@ ELSEWHERE = {
     "--pid": "the target itself, without an option",
     "--chunktime": "--loop",
 }
-"""What the options of async-profiler and py-spy are here."""
+"""Options of async-profiler and py-spy, and their counterparts here."""
 
 
 def add_taking(parser: argparse.ArgumentParser) -> None:
