@@ -63,7 +63,7 @@ def test_each_kind_works_in_a_container_without_perf(java_program: JavaPrograms)
         intervals = {"cpu": 0.005, "wall": 0.005, "alloc": 16384, "live": 16384}
         with vm.profile("cpu", "wall", "alloc", "live", "lock", interval=intervals) as profile:
             # What it has kept is forgotten at the next.
-            for work in ("serve 5", "enter 5", "lock 5", "allocate 20"):
+            for work in ("serve 60", "enter 5", "lock 5", "allocate 20"):
                 program.ask(work, timeout=60)
     assert "timer" in {one.engine for one in profile.limits if one.kind is Kind.CPU}
     methods = {"cpu": "burn", "wall": "handle", "alloc": "allocate", "live": "use", "lock": "use"}
