@@ -1,7 +1,7 @@
 #include "agent/engines/profiling/samplings/allocation_events.h"
 
-#include "agent/core/environments.h"
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/sessions/environments.h"
 
 namespace jvmti {
 
