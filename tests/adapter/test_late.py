@@ -134,6 +134,30 @@ def _javap(jvm: Jvm, method: str) -> list[str]:
     return [" ".join(one.partition(": ")[2].split()) for one in part.splitlines() if ": " in one]
 
 
+def test_a_condition_on_a_number_that_nobody_can_read_says_so(
+    program: JavaProgram, client: Client
+) -> None:
+    """Where an exception is made there is no probe in the method that throws it."""
+    client.attach(program.pid)
+    names = ("caught", "uncaught")
+
+    def stop_at(condition: str) -> int:
+        options = [{"filterId": name, "condition": condition} for name in names]
+        client.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
+        return client.stopped("exception")
+
+    thread = stop_at("java.lang.IllegalStateException if total % 5 == 0 && WAITING.isEmpty()")
+    assert client.evaluate(thread, "total % 5")["result"] == "0"
+    assert not client.has_event("breakpoint")
+    client.ask("continue", threadId=thread)
+    stop_at("java.lang.IllegalStateException if n % 10 == 3")
+    [changed] = [one["body"]["breakpoint"] for one in client.events if one["event"] == "breakpoint"]
+    assert (changed["verified"], changed["reason"]) == (False, "failed")
+    assert changed["message"].startswith("it stops threads whether or not its condition holds: ")
+    assert "`int n` of Debugged.fail" in changed["message"]
+    client.disconnect()
+
+
 def test_a_step_out_to_a_call_without_probes_ends_at_the_end_and_says_so(
     program: JavaProgram, client: Client
 ) -> None:

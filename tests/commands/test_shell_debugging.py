@@ -101,6 +101,10 @@ def test_threads_stop_while_ipythons_prompt_is_free(
         )
         assert b"\x1b[33" in terminal.raw or b"\x1b[34" in terminal.raw  # colours of the source
         assert shown
+        # A second thread says that it has stopped, and where to go.
+        terminal.type("\x0c")
+        assert stopping.ask("start two add 9")
+        terminal.wait_for(r'"two" at .*breakpoint 1; %thread two goes there')
         stack = terminal.ask("%where", "Stopping.perform")
         assert re.search(r"^→   0  Stopping.add", stack, re.M)
         terminal.ask("%locals", r"int twice = 14")
@@ -109,10 +113,6 @@ def test_threads_stop_while_ipythons_prompt_is_free(
         terminal.ask("vm.jni.is_same_object(env.get_current_thread(), stop.thread)", "True")
         terminal.ask("%next", rf"Stopping.java:{LINE['return']}\)")
         terminal.ask("%finish", r"Stopping.perform\(")
-        # A second thread says that it has stopped, and where to go.
-        terminal.type("\x0c")
-        assert stopping.ask("start two add 9")
-        terminal.wait_for(r'"two" at .*breakpoint 1; %thread two goes there')
         listed = terminal.ask("%thread", '"two"')
         assert re.search(r'^→ #\d+ "one"', listed, re.M)
         assert "n = 7" in terminal.ask("%thread two", "mark: return") + terminal.ask(
@@ -195,6 +195,12 @@ def test_places_are_written_as_in_other_debuggers(prompt: Prompt, stopping: Java
         if "result = perform(what, number)" in text
     )
     assert "waits for a class Stopping$… with that line" in prompt(f"%break Stopping:{result}")
+    # One that is loaded, and has no lines before it is linked.
+    loader = prompt.vm.find_class("Stopping").loader
+    assert loader is not None
+    loader.call("loadClass", "Stopping$Kept")
+    waits = "waits for a class Stopping$… with that line"
+    assert waits in prompt(f"%break Stopping.java:{LINE['kept']}")
     stopping.ask("start one add 3")
     assert '"one" at Stopping$Job.run' in prompt("%wait 30")
     prompt("%delete all")
@@ -258,6 +264,38 @@ def test_a_logpoint_prints_and_stops_nothing(
     assert "n=8 twice=16" in found
     assert "n=6" not in found
     prompt("%delete 1")
+    # With calls: they are evaluated while the thread waits.
+    text = "'sum {name.length() + n} of {none()}' every 2 if n > 4 && name.length() == 2"
+    log, _, rest = text.partition("' ")
+    every, _, condition = rest.partition(" if ")
+    assert "logpoint 2: " in prompt(f"%break {place} {every} log {log}' if {condition}")
+    assert re.search("2 +logpoint", prompt("%break"))
+    stopping.ask("start one add 9")
+    assert stopping.ask("join one")
+    said = capsys.readouterr().out
+    assert re.findall(r"sum (\d+) of", said) == ["8", "10"]
+    assert "there is no method 'none'" in said
+    assert "is not complete" in prompt.refusal(f"%break {place} log '{{1 +}} {{n.a()}}'")
+    prompt("%delete 2")
+    assert "no breakpoints" in prompt("%break")
+
+
+def test_a_late_catchpoint_has_its_condition_evaluated(
+    java_program: JavaPrograms, jvm: Jvm, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where an exception is made there is no probe: it reads fields, and calls methods."""
+    program = start(java_program, jvm, late=True)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        prompt = Prompt(vm, capsys)
+        prompt("%catch java.lang.IllegalStateException if written == 99")
+        assert program.ask("start one thrower 9")
+        assert program.ask("join one")
+        prompt("%delete all")
+        prompt("%catch java.lang.IllegalStateException if written == 0")
+        assert program.ask("start two thrower 9")
+        assert '"two" at Stopping.thrower' in prompt("%wait 30")
+        debugging(vm, {}).close()
+    assert program.running()
 
 
 def test_steps_go_where_gdb_goes(prompt: Prompt, stopping: JavaProgram) -> None:

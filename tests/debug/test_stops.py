@@ -664,6 +664,7 @@ def test_a_class_that_is_loaded_and_not_prepared_is_waited_for(
         spare.methods  # noqa: B018
     with vm.breakpoint("Stopping$Spare", "spare") as stops:
         assert stops.is_pending
+        assert "none of its code can have run yet" in str(stops.pending_reason)
         program.ask("start t spare 4")
         assert taken(stops).locals["n"] == 4
         assert not stops.is_pending

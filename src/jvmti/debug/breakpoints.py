@@ -276,8 +276,8 @@ class Breakpoint(StopRequest):
                     found[cls] = [(self._exact, at)]
                 else:
                     found[cls] = self._places_in(cls)
-            except ClassNotPrepared:  # its event comes before anything of it can run
-                continue
+            except ClassNotPrepared:
+                self._wait_for_code(cls)
             except (LookupError, ValueError, JvmtiError):
                 if strict:
                     raise
@@ -409,8 +409,8 @@ class Breakpoint(StopRequest):
         try:
             for method, at in self._places_in(cls):
                 self._place(method, at, self._condition(method, at))
-        except ClassNotPrepared:  # its event comes before anything of it can run
-            return
+        except ClassNotPrepared:
+            self._wait_for_code(cls)
         except (LookupError, ValueError, JvmtiError) as error:
             if strict:
                 raise
@@ -420,6 +420,10 @@ class Breakpoint(StopRequest):
                 cls.name,
                 error,
             )
+
+    def _wait_for_code(self, cls: Class) -> None:
+        """A class is loaded, and its event comes before anything of it can run."""
+        self.pending_reason = f"{cls.name} is loaded, and none of its code can have run yet"
 
     def _places_in(self, cls: Class) -> list[tuple[Method, int]]:
         assert self._named is not None

@@ -298,7 +298,8 @@ class StopRequest:
         missed: how often the thread that iterates hit it by a call of its own; such a hit cannot
             stop.
         pending_reason: says that no class of the name was loaded at the time of the request, with
-            similar names; ``None`` if one was, or the VM had not started.
+            similar names, or that none of its code can have run; ``None`` otherwise, or if the VM
+            had not started.
     """
 
     _emulated: int | None = None

@@ -50,8 +50,9 @@ class ClientBreakpoint:
         message: why it does not stop threads, or not yet.
         line: the line where it is, as class files count.
         source: the source that it is in, for the client.
-        is_verified: whether it has places.
+        is_verified: whether it does what the client wants.
         is_logpoint: whether it logs a text instead of stopping threads.
+        has_failed: whether its condition asks for what nobody can read where threads stop.
     """
 
     def __init__(self, number: int) -> None:
@@ -62,6 +63,7 @@ class ClientBreakpoint:
         self.source: dict[str, Any] | None = None
         self.is_verified = False
         self.is_logpoint = False
+        self.has_failed = False
 
     def cancel(self) -> None:
         """Remove it from the program."""
@@ -124,7 +126,7 @@ class BreakpointRequests:
         if one.message is not None:
             shown["message"] = one.message
             if not one.is_verified:
-                is_pending = one.request is not None
+                is_pending = one.request is not None and not one.has_failed
                 shown["reason"] = "pending" if is_pending else "failed"
         if one.line is not None:
             shown["line"] = self._session.to_client(one.line)
@@ -154,7 +156,12 @@ class BreakpointRequests:
             details = {name: text(stop) for name, text in more.items()}
             self._session.halt(stop, reason, None, breakpoints=[one.number], **details)
 
-        return RuleFunctions(self._session, self._evaluation, rule, reached)
+        def unreadable(why: str) -> None:
+            one.is_verified, one.has_failed = False, True
+            one.message = f"it stops threads whether or not its condition holds: {why}"
+            self._changed(one)
+
+        return RuleFunctions(self._session, self._evaluation, rule, reached, unreadable)
 
     # ---- by line ---------------------------------------------------------------------------
 
@@ -354,9 +361,10 @@ class BreakpointRequests:
     def _placed(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> None:
         """A class was loaded, or redefined: say where the breakpoint is now."""
         if self._note(one, request):
-            self._session.conversation.event(
-                "breakpoint", reason="changed", breakpoint=self.shown(one)
-            )
+            self._changed(one)
+
+    def _changed(self, one: ClientBreakpoint) -> None:
+        self._session.conversation.event("breakpoint", reason="changed", breakpoint=self.shown(one))
 
     # ---- by function -----------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from jvmti.adapter.showing.shown_values import text_of
 from jvmti.adapter.stopping.recorded_logpoints import RecordedText, recorded_text
 from jvmti.expressions import JavaCondition
 from jvmti.expressions.evaluation import PYTHON
-from jvmti.interface.errors import Error, StopOver
+from jvmti.interface.errors import Error, NotAvailable, StopOver
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
@@ -107,6 +107,8 @@ class RuleFunctions:
         evaluation: evaluates conditions and texts to log.
         rule: the rule.
         reached: what to do with a thread that is to stop.
+        unreadable: is called once with the reason, if the condition has a variable that such an
+            agent cannot read where threads stop.
     """
 
     def __init__(
@@ -115,11 +117,13 @@ class RuleFunctions:
         evaluation: Evaluation,
         rule: Rule,
         reached: Callable[[Stop], object],
+        unreadable: Callable[[str], object],
     ) -> None:
         self._session = session
         self._evaluation = evaluation
         self._rule = rule
         self._reached = reached
+        self._unreadable = unreadable
         self._has_complained = False
         self.hits = counted_hits(rule.hits)
 
@@ -199,6 +203,8 @@ class RuleFunctions:
                     f"stop: {explained(error)}\n",
                     "important",
                 )
+                if isinstance(error, NotAvailable):
+                    self._unreadable(explained(error))
             return True
         return bool(value)
 

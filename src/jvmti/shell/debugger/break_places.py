@@ -7,6 +7,7 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.conditions import ConditionError
+from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.frozen import frozen
 from jvmti.shell.registry import UsageError, unquoted
 
@@ -194,16 +195,19 @@ def _with_line(vm: VM, name: str, line: int) -> str:
 
 
 def _last_line(vm: VM, name: str) -> int:
-    found = [entry.line_number for cls in vm.classes(name) for one in cls.methods
-             for entry in one.lines]  # fmt: skip
-    return max(found, default=0)
+    return max((line for cls in vm.classes(name) for line in _lines(cls)), default=0)
 
 
 def _has(line: int) -> Any:
-    def has(cls: Class) -> bool:
-        return any(entry.line_number == line for one in cls.methods for entry in one.lines)
+    return lambda cls: line in _lines(cls)
 
-    return has
+
+def _lines(cls: Class) -> set[int]:
+    """The lines with code of a class; none before it is linked."""
+    try:
+        return {entry.line_number for one in cls.methods for entry in one.lines}
+    except ClassNotPrepared:
+        return set()
 
 
 __all__ = ["Wanted", "place_text", "placed", "wanted"]

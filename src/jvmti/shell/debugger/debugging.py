@@ -6,6 +6,7 @@ when the user enters the next line, whose calls then run on it.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
@@ -85,6 +86,9 @@ class Debugging:
         self.entries: dict[int, Entry] = {}
         self._last = 0
         self._selected: Stop | None = None
+        self._announced: Stop | None = None
+        """The stop whose source is shown; the next line of the user goes there."""
+        self._announcing = threading.Lock()
         self.depth = 0
         self._waits = False
         self.announces = False
@@ -106,7 +110,7 @@ class Debugging:
 
         self._last += 1
         entry = self.entries[self._last] = Entry(self._last, kind, text, request, once, condition)
-        if isinstance(request, StopRequest):
+        if isinstance(request, StopRequest) and kind != "logpoint":
             self.queue.add(request)
         return entry
 
@@ -122,10 +126,12 @@ class Debugging:
         entry = self.entries.pop(number)
         from jvmti.debug.stops import StopRequest
 
-        if isinstance(entry.request, StopRequest):
-            self.queue.remove(entry.request)
-        else:
+        if not isinstance(entry.request, StopRequest):
             entry.request.close()
+        elif entry.kind == "logpoint":
+            entry.request.cancel()
+        else:
+            self.queue.remove(entry.request)
         return entry
 
     def entry_of(self, stop: Stop) -> Entry | None:
@@ -139,7 +145,10 @@ class Debugging:
         if self._selected is not None and self._selected.is_waiting:
             return
         self._selected = None
+        shown = self._announced
         waiting = [stop for stop in self.queue.stops if self.queue.is_taken(stop)]
+        if not waiting and shown is not None and shown.is_waiting:
+            waiting = [shown]
         stop = waiting[0] if waiting else self.queue.take()
         if stop is not None:
             self.select(stop)
@@ -248,10 +257,14 @@ class Debugging:
         if self._waits or not self.announces:
             return  # %wait shows it, or a script
         text = self.described(stop, stop.frame)
-        if self._selected is not None and self._selected.is_waiting:
-            name = printable(stop.thread.name)
-            text = text.partition("\n")[0] + f"; %thread {name} goes there"
-        notice(text)
+        with self._announcing:
+            ahead = (self._selected, self._announced)
+            if any(one is not None and one is not stop and one.is_waiting for one in ahead):
+                name = printable(stop.thread.name)
+                text = text.partition("\n")[0] + f"; %thread {name} goes there"
+            else:
+                self._announced = stop
+            notice(text)
 
     def described(self, stop: Stop, frame: Frame) -> str:
         """Where a thread has stopped, why, and the lines of source around."""

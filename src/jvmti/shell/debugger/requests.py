@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jvmti.interface.errors import NotAvailable
 from jvmti.shell.debugger import debugger_of
 from jvmti.shell.registry import UsageError, magic
 from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
+    from jvmti.debug.breakpoints import Breakpoint
+    from jvmti.debug.stops import Stop
     from jvmti.expressions import JavaCondition
     from jvmti.model.vm import VM
-    from jvmti.shell.debugger.debugging import Debugging
-    from jvmti.tracing.logpoint import Logpoint
+    from jvmti.shell.debugger.break_places import Wanted
+    from jvmti.shell.debugger.debugging import Debugging, PythonCondition
 
 
 @magic()
@@ -29,7 +31,10 @@ def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
     `vm.proceed()` does the same.
     """
     if not vm.held:
-        raise UsageError("the program is not held; %go is for `jvmti shell --hold -- java …`")
+        raise UsageError(
+            "the program is not held; %go is for `jvmti shell --hold -- java …`, and %continue "
+            "lets a thread go on that has stopped"
+        )
     vm.proceed()
 
 
@@ -47,7 +52,8 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %break com.acme.Order.add if n > 1000         if a condition holds
         %break com.acme.Order.add every 10            each tenth time; `after 10`, `hit 10`
         %break com.acme.Order.add thread worker-3     one thread
-        %break com.acme.Order:42 log n={n}            print a text, and stop nothing
+        %break com.acme.Order:42 log n={n}            print a text, and stop nothing; expressions
+                                                      that call methods take longer
 
     The agent decides conditions that compare variables with constants, and a false one costs next
     to nothing. Others are Java expressions, evaluated while the thread waits; `if =py EXPRESSION`
@@ -80,14 +86,30 @@ def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
     selected = debugger.selected
     place = break_places.place_text(vm, wanted.place, debugger.frame if selected else None)
     if wanted.log is not None:
-        if wanted.thread is not None or isinstance(wanted.hits, int):
+        if wanted.thread is not None:
             raise UsageError("a logpoint takes `every N` and `if CONDITION`")
-        _set_logpoint(debugger, place, wanted)
+        _set_logpoint(debugger, names, place, wanted)
         return
-    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    made, condition = _placed(debugger, names, place, wanted)
+    entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
+    _print_places(entry, place, made)
+
+
+def _placed(
+    debugger: Debugging,
+    names: Mapping[str, Any],
+    place: str,
+    wanted: Wanted,
+    do: Callable[[Stop], object] | None = None,
+) -> tuple[Breakpoint, JavaCondition | PythonCondition | None]:
+    """A breakpoint, and its condition where the agent does not decide it alone."""
     from jvmti.debug.conditions import ConditionError
+    from jvmti.shell.debugger import break_places
     from jvmti.shell.debugger.debugging import PythonCondition, deciding
 
+    vm = debugger.vm
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    how["do"] = do
     condition: JavaCondition | PythonCondition | None = None
     if isinstance(how["when"], PythonCondition):
         condition = how["when"]
@@ -104,7 +126,10 @@ def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
             # The agent knows a variable of the condition by no name, or decides it in no part.
             how["when"] = decides.__call__
             made = break_places.placed(vm, place, **how)
-    entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
+    return made, condition
+
+
+def _print_places(entry: object, place: str, made: Breakpoint) -> None:
     where = f"pending: {made.pending_reason or 'no such class is loaded yet'}"
     if not made.is_pending:
         where = quantity(len(made.places), "place")
@@ -135,30 +160,29 @@ def _how(
     return {"when": when, "hits": hits, "thread": chosen}
 
 
-def _set_logpoint(debugger: Debugging, place: str, wanted: Any) -> None:
-    every = 1
-    if wanted.hits is not None:
-        kind, _, number = str(wanted.hits).partition(" ")
-        if kind != "every":
-            raise UsageError("a logpoint takes `every N` and `if CONDITION`")
-        every = int(number)
-    log = debugger.vm.logpoint(place, wanted.log, when=wanted.condition, every=every, unloaded=True)
-    entry = debugger.add("logpoint", f"{place} log {wanted.log}", log)
-    print(printable(f"{entry}: {place}, {quantity(log.places, 'place')}"))
-    threading.Thread(target=_print_hits, args=(log,), name=str(entry), daemon=True).start()
+def _set_logpoint(
+    debugger: Debugging, names: Mapping[str, Any], place: str, wanted: Wanted
+) -> None:
+    from jvmti.debug.conditions import ConditionError
+    from jvmti.instrumentation.probes import BadProbe
+    from jvmti.shell.debugger import logpoints
 
-
-def _print_hits(log: Logpoint) -> None:
-    from jvmti.interface.errors import Error
-    from jvmti.shell.notices import notice
-
+    assert wanted.log is not None
+    every = logpoints.check_every(wanted.hits)
+    text = f"{place} log {wanted.log}"
     try:
-        while not log.ended:
-            found = log.read(1.0)
-            if found:
-                notice("\n".join(printable(str(hit)) for hit in found))
-    except Error as error:
-        notice(printable(f"the logpoint ends: {error}"))
+        log = debugger.vm.logpoint(
+            place, wanted.log, when=wanted.condition, every=every, unloaded=True
+        )
+    except (BadProbe, ConditionError, NotAvailable):
+        # More than the agent can record: it is evaluated while the thread waits.
+        show = logpoints.printing(debugger.vm, wanted.log, names)
+        made, condition = _placed(debugger, names, place, wanted, show)
+        _print_places(debugger.add("logpoint", text, made, condition=condition), place, made)
+        return
+    entry = debugger.add("logpoint", text, log)
+    print(printable(f"{entry}: {place}, {quantity(log.places, 'place')}"))
+    logpoints.print_hits(log, str(entry))
 
 
 def _print_entries(debugger: Debugging) -> None:
@@ -223,7 +247,17 @@ def catch(vm: VM, names: Mapping[str, Any], text: str) -> None:
     wanted = break_places.wanted(f"{' '.join(words)}{found}{condition}")
     how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
     how["when"] = _evaluated(vm, names, wanted.condition)
-    made = vm.catch(wanted.place or "java.lang.Throwable", **{**how, **fate})
+    place = wanted.place or "java.lang.Throwable"
+    try:
+        made = vm.catch(place, **{**how, **fate})
+    except NotAvailable:
+        if not isinstance(how["when"], str):
+            raise
+        # Late, it is evaluated while the thread waits.
+        from jvmti.shell.debugger.debugging import deciding
+
+        how["when"] = deciding(vm, how["when"], names)
+        made = vm.catch(place, **{**how, **fate})
     decides = None if isinstance(how["when"], str) else how["when"]
     entry = debugger.add("catchpoint", text or "java.lang.Throwable", made, condition=decides)
     print(f"{entry}: {printable(text or 'java.lang.Throwable')}")
