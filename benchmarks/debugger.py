@@ -1,6 +1,7 @@
 """Measures the debugger that editors speak to, beside debuggers by JDI.
 
-    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions | --only-hits]
+    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions] [--only-hits]
+        [--only-rest]
 
 Both debug the same program while it runs, one after the other, and the table has the ratios. JDI's
 has been started with the JDK's debugging agent, ours with nothing.
@@ -161,14 +162,15 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
         if chosen.only_sessions:
             return {name: min(times) for name, times in found.items()}
         with closing(Program(*command)) as client:
-            client.ask("attach")
-            for what in ("condition", "log"):
-                client.ask(what)
-                target.ask("run 300")
-                found[what] = [target.ask(f"run {chosen.hits // 50}")]
-            found["native condition"] = found["condition"]
-            found["native log"] = found["log"]
-            client.ask("detach")
+            if not chosen.only_rest:
+                client.ask("attach")
+                for what in ("condition", "log"):
+                    client.ask(what)
+                    target.ask("run 300")
+                    found[what] = [target.ask(f"run {chosen.hits // 50}")]
+                found["native condition"] = found["condition"]
+                found["native log"] = found["log"]
+                client.ask("detach")
             if chosen.only_hits:
                 return {name: min(times) for name, times in found.items()}
             turns = Turns(target, chosen.turns)
@@ -309,18 +311,9 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
         )
         if chosen.only_sessions:
             return {name: min(times) for name, times in found.items()}
-        editor = Editor()
-        editor.attach(pid, {"line": LINE, "condition": CONDITION})
-        target.ask(f"run {chosen.hits}")
-        found["condition"] = [target.ask(f"run {chosen.hits}")]
-        editor.set({"line": LINE, "logMessage": MESSAGE})
-        said = ""
-        for _ in range(_BURSTS):
-            _add(found, "log", target.ask(f"run {_BURST}"))
-            said += editor.client.output("stdout", 1)
-        assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURSTS * _BURST
-        editor.close()
-        found |= _native(jvm, classes, chosen.hits)
+        if not chosen.only_rest:
+            found |= _hits(target, chosen.hits)
+            found |= _native(jvm, classes, chosen.hits)
         if chosen.only_hits:
             return {name: min(times) for name, times in found.items()}
         turns = Turns(target, chosen.turns)
@@ -340,6 +333,23 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             _add(found, "threads", taken)
         editor.close()
     return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
+
+
+def _hits(target: Program, hits: int) -> dict[str, list[float]]:
+    """What hits cost that stop nothing, in a JVM that was attached to."""
+    found: dict[str, list[float]] = {}
+    editor = Editor()
+    editor.attach(target.process.pid, {"line": LINE, "condition": CONDITION})
+    target.ask(f"run {hits}")
+    found["condition"] = [target.ask(f"run {hits}")]
+    editor.set({"line": LINE, "logMessage": MESSAGE})
+    said = ""
+    for _ in range(_BURSTS):
+        _add(found, "log", target.ask(f"run {_BURST}"))
+        said += editor.client.output("stdout", 1)
+    assert len(re.findall(r"^n=\d+ total=\d+$", said, re.MULTILINE)) == _BURSTS * _BURST
+    editor.close()
+    return found
 
 
 def _native(jvm: jvms.Jvm, classes: Path, hits: int) -> dict[str, list[float]]:
@@ -424,8 +434,11 @@ def main() -> int:
         "--only-sessions", action="store_true", help="from the start to the looks after a step"
     )
     parser.add_argument("--only-hits", action="store_true", help="conditions and logpoints")
+    parser.add_argument(
+        "--only-rest", action="store_true", help="what is lost while nothing is stopped, threads"
+    )
     chosen = parser.parse_args()
-    chosen.rounds = 0 if chosen.only_hits else 3 if chosen.quick else 7
+    chosen.rounds = 0 if chosen.only_hits or chosen.only_rest else 3 if chosen.quick else 7
     chosen.turns = 10 if chosen.quick else 30
     chosen.hits, chosen.threads = 100_000, 2_000 if chosen.quick else 10_000
     jdk = jvms.distribution_jdk()
