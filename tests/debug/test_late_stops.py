@@ -282,6 +282,30 @@ def test_a_field_is_watched_whose_class_is_loaded_and_not_prepared(
     assert program.ask("join t") == "4"
 
 
+def test_a_breakpoint_is_there_though_others_read_its_class_meanwhile(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    """They let the VM transform the class, with probes that go when they give up the result."""
+    over = threading.Event()
+
+    def read() -> None:
+        while not over.is_set():
+            bytes(stopping.cls(vm).class_file)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for _ in range(20):
+            with vm.breakpoint("Stopping", "another", do=lambda stop: None) as point:
+                program.ask("start t other 1")
+                program.ask("join t")
+                assert point.hits == 1
+    finally:
+        over.set()
+        reader.join()
+        del reader  # with the class that it had last
+
+
 def test_the_class_file_is_afterwards_what_it_was(vm: jvmti.VM, program: JavaProgram) -> None:
     cls = stopping.cls(vm)
     before = bytes(cls.class_file)

@@ -33,7 +33,7 @@ _FUNCTIONS = """
     get_potential_capabilities get_source_file_name get_stack_trace get_stopped_values
     get_string_chars get_thread_cpu_time get_thread_info identify is_modifiable_class
     is_same_object list_classes locate_stack new_env open_event_probes open_stop_probes
-    open_stream place_probes read_class_file_before_probes read_elements read_fields
+    open_stream place_probes read_class_file read_elements read_fields
     read_probe_sites service_threads set_event_notification_mode step_thread
 """
 

@@ -260,12 +260,12 @@ class Breakpoint(StopRequest):
         floats = {one.name for one in table if one.signature == "F"}
         return bool(floats & getattr(self._when, "not_for_float", frozenset()))
 
-    def _place_probes(self, classes: list[Class], strict: bool) -> None:
+    def _place_probes(self, classes: list[Class], strict: bool, *, loaded: bool = True) -> None:
         # One thread at a time: another may find that the condition is to be decided otherwise.
         with self._placing:
-            self._place_all_probes(classes, strict)
+            self._place_all_probes(classes, strict, loaded)
 
-    def _place_all_probes(self, classes: list[Class], strict: bool) -> None:
+    def _place_all_probes(self, classes: list[Class], strict: bool, loaded: bool) -> None:
         probes = self._probes
         assert probes is not None
         found: dict[Class, list[tuple[Method, int]]] = {}
@@ -281,7 +281,9 @@ class Breakpoint(StopRequest):
             except (LookupError, ValueError, JvmtiError):
                 if strict:
                     raise
-        new = [cls for cls in found if not probes.has_any_in(cls)]
+        # One that is loaded just now has probes. Those that others seem to have may have gone:
+        # to read a class file, others let the VM transform the class, and give up the result.
+        new = [cls for cls in found if loaded or not probes.has_any_in(cls)]
         if new:
             # With the same change of the class, so that steps from here have somewhere to end.
             methods = [method for cls in new for method, _ in found[cls]]
@@ -392,7 +394,7 @@ class Breakpoint(StopRequest):
 
     def _class_prepared(self, cls: Class) -> None:
         if self._probes is not None:
-            self._place_probes([cls], strict=False)
+            self._place_probes([cls], strict=False, loaded=False)
             if self._is_decided_by_place:
                 self._decide_again()
         else:

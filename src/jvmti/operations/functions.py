@@ -878,13 +878,17 @@ class Operations(Calling):
         ...
 
     @operation(130, runs_java=True)
-    def read_class_file_before_probes(self, klass: Class) -> Bytes:
-        """The class file of a loaded class as the agent's probes found it.
+    def read_class_file(self, klass: Class, before_probes: Boolean) -> Bytes:
+        """The class file of a loaded class.
 
-        A retransformation begins and is refused, so the class stays as it is.
+        A retransformation begins and is refused, so the class stays as it is, and no code is
+        discarded. Changes of the class by others meanwhile are theirs.
 
         Args:
             klass: the class.
+            before_probes: as the agent's probes found it, instead of as the VM runs it.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
         """
         ...
 

@@ -246,6 +246,9 @@ class ProbeSet:
             middle = len(classes) // 2
             self._place(classes[:middle])
             self._place(classes[middle:])
+        else:
+            for one in classes if self.refused else ():
+                self.refused.pop(one.name, None)
 
     def _failed_for(self, pattern: str) -> None:
         """Raise the reason why classes of a pattern, which are loaded, have no probes, if any.

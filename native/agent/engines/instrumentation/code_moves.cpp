@@ -42,10 +42,11 @@ struct Book {
 Mutex mutex{Guards::kMoves};
 Book* book = nullptr;
 
-// A thread reads the class file of a class as it was before it got probes.
+// A thread reads the class file of a class.
 struct Reading {
   pthread_t thread{};
   jclass klass = nullptr;
+  bool before_probes = false;  // as it was before it got any
   Vector<uint8_t> file;
   bool is_short = false;  // of memory
   Reading* next = nullptr;
@@ -70,12 +71,26 @@ Change* change_of_thread() {
   return nullptr;
 }
 
-// Its own, so it uses it without the lock.
-Reading* reading_of_thread() {
-  Locked locked(mutex);
-  Reading* found = readings;
-  while (found != nullptr && !pthread_equal(found->thread, pthread_self())) found = found->next;
-  return found;
+// Its own, so it uses it without the lock; null if it is of another class.
+Reading* reading_of_thread(JNIEnv* jni, jclass redefined) {
+  if (redefined == nullptr) return nullptr;
+  Reading* found = nullptr;
+  {
+    Locked locked(mutex);
+    found = readings;
+    while (found != nullptr && !pthread_equal(found->thread, pthread_self())) found = found->next;
+  }
+  return found != nullptr && jni->IsSameObject(found->klass, redefined) ? found : nullptr;
+}
+
+// The first that it is shown.
+void take_file(Reading* reading, const uint8_t* data, jint size) {
+  if (!reading->file.empty() || reading->is_short) return;
+  size_t length = static_cast<size_t>(size);
+  reading->is_short = !reading->file.reserve(length);
+  if (reading->is_short) return;
+  reading->file.grow(length);
+  std::memcpy(reading->file.begin(), data, length);
 }
 
 size_t end_of_method(const MovedCode& moved, size_t begin) {
@@ -295,17 +310,15 @@ void forget_code_moves() {
 }
 
 bool is_read_before_probes(JNIEnv* jni, jclass redefined, const uint8_t* data, jint size) {
-  Reading* found = redefined == nullptr ? nullptr : reading_of_thread();
-  if (found == nullptr || !jni->IsSameObject(found->klass, redefined)) return false;
-  if (found->file.empty() && !found->is_short) {
-    size_t length = static_cast<size_t>(size);
-    found->is_short = !found->file.reserve(length);
-    if (!found->is_short) {
-      found->file.grow(length);
-      std::memcpy(found->file.begin(), data, length);
-    }
-  }
+  Reading* found = reading_of_thread(jni, redefined);
+  if (found == nullptr || !found->before_probes) return false;
+  take_file(found, data, size);
   return true;
+}
+
+bool is_read_with_probes(JNIEnv* jni, jclass redefined) {
+  Reading* found = reading_of_thread(jni, redefined);
+  return found != nullptr && !found->before_probes;
 }
 
 namespace {
@@ -313,12 +326,15 @@ namespace {
 // Too short to be a class file.
 constexpr uint8_t kNoClassFile[] = {0xCA, 0xFE, 0xBA, 0xBE};
 
-// Of the newest environment, which the VM asks last.  It refuses what it gets and leaves the class
-// alone: no code is discarded.
+// Of the newest environment, which the VM asks last.  It refuses what the thread that reads gets,
+// so the class stays as it is and no code is discarded.  What others change meanwhile is not its
+// own.
 void JNICALL refuse_class_file(jvmtiEnv* env, JNIEnv* jni, jclass redefined, jobject, const char*,
                                jobject, jint size, const unsigned char* data, jint* new_size,
                                unsigned char** new_data) {
-  if (!is_read_before_probes(jni, redefined, data, size)) return;
+  Reading* reading = reading_of_thread(jni, redefined);
+  if (reading == nullptr) return;
+  take_file(reading, data, size);
   void* refused = nullptr;
   // Allocated before: without it the class would lose its probes.
   if (env->GetEnvironmentLocalStorage(&refused) != JVMTI_ERROR_NONE || refused == nullptr) return;
@@ -347,7 +363,7 @@ class Read : NoCopy {
   Reading* const reading_;
 };
 
-jvmtiError read_before_probes(jvmtiEnv* env, jclass klass, Reading* reading) {
+jvmtiError read_class_file(jvmtiEnv* env, jclass klass, Reading* reading) {
   unsigned char* refused = nullptr;
   jvmtiError error = env->Allocate(sizeof kNoClassFile, &refused);
   if (error != JVMTI_ERROR_NONE) return error;
@@ -390,8 +406,8 @@ jvmtiError LocateBeforeProbes(Call& call, const In<List<kinds::Method>>& methods
   return JVMTI_ERROR_NONE;
 }
 
-jvmtiError ReadClassFileBeforeProbes(Call& call, const In<kinds::Class>& klass, jint* count,
-                                     unsigned char** bytes) {
+jvmtiError ReadClassFile(Call& call, const In<kinds::Class>& klass,
+                         const In<jboolean>& before_probes, jint* count, unsigned char** bytes) {
   jvmtiCapabilities wanted{};
   wanted.can_retransform_classes = 1;
   jvmtiEnv* env = environment_with(wanted);
@@ -399,7 +415,8 @@ jvmtiError ReadClassFileBeforeProbes(Call& call, const In<kinds::Class>& klass, 
     return call.refuse(JVMTI_ERROR_MUST_POSSESS_CAPABILITY, "this JVM cannot retransform classes");
   }
   Reading reading;
-  jvmtiError error = read_before_probes(env, klass.c(), &reading);
+  reading.before_probes = before_probes.c() != JNI_FALSE;
+  jvmtiError error = read_class_file(env, klass.c(), &reading);
   env->DisposeEnvironment();
   if (error != JVMTI_ERROR_NONE) return error;
   size_t size = reading.file.size();

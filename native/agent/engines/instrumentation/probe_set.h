@@ -129,7 +129,7 @@ class ProbeSet {
   // `leaves`: the thread returns from there early.
   static void report(JNIEnv* jni, jobjectArray values, uint32_t number, uint32_t site, bool leaves);
   const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
-  void hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* new_size,
+  void hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is_read, jint* new_size,
             unsigned char** new_data);
   uint32_t first_site(uint64_t klass, uint32_t fresh) const;
   bool is_as_before(uint64_t klass, const char* name, uint32_t first) const;

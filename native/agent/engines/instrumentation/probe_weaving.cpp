@@ -61,10 +61,12 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
   ProbeSet* set = used.get();
   if (hook_step_gate(env, name, new_size, new_data) || set == nullptr) return;
   if (is_read_before_probes(jni, redefined, data, size)) return;
-  if (redefined != nullptr) note_code_change();
+  bool is_read = is_read_with_probes(jni, redefined);
+  if (redefined != nullptr && !is_read) note_code_change();
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();
   if (!set->active_) {
+    if (is_read) return;
     // Its probes go.
     MovedCode earlier;
     uint64_t klass =
@@ -74,7 +76,7 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
     return;
   }
   if (name != nullptr) {
-    set->hook(env, jni, {redefined, loader, name, data, size}, new_size, new_data);
+    set->hook(env, jni, {redefined, loader, name, data, size}, is_read, new_size, new_data);
   }
   // Unless some agent changes the class file, which makes the VM keep the first one, it is made
   // from what the VM has of the class each time. The VM appends constants that it has not, and a
@@ -104,8 +106,8 @@ void JNICALL ProbeSet::class_prepare(jvmtiEnv* env, JNIEnv* jni, jthread, jclass
   set->late_->weave(jni, klass);
 }
 
-void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* new_size,
-                    unsigned char** new_data) {
+void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is_read,
+                    jint* new_size, unsigned char** new_data) {
   const char* name = shown.name;
   const uint8_t* data = shown.data;
   jint size = shown.size;
@@ -138,12 +140,15 @@ void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* n
     // each time, and the next change of the class slow.
     uint32_t fresh = static_cast<uint32_t>(counts_.sites);
     uint32_t first = first_site(klass, fresh);
+    // What the set has not put there is not there, and what is only read is not to be noted.
+    if (is_read && first == fresh) return;
     instrumenter_.earlier = &earlier;
     instrumenter_.answers = relations_ == nullptr ? nullptr : answers.begin();
     classfile::Status status =
         knows ? instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first)
               : classfile::Status::kOutOfMemory;
     if (first != fresh && status == classfile::Status::kOk && !is_as_before(klass, name, first)) {
+      if (is_read) return;
       first = fresh;
       status = instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first);
     }
@@ -164,7 +169,7 @@ void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, jint* n
       counts_.reason = static_cast<uint64_t>(status);
     }
     if (!is_changed || status != classfile::Status::kOk) return;
-    ++counts_.classes;
+    if (!is_read) ++counts_.classes;
     woven_last_ = now_in_milliseconds();
     if (is_new) counts_.sites += instrumenter_.inserted_probes().size();
     // What has no memory for that is woven all the same; a later set finds its places shifted.

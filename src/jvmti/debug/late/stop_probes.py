@@ -187,7 +187,9 @@ class StopProbes(ProbeSet):
             return {site.class_name for site in self._sites}
 
     def has_any_in(self, cls: Any) -> bool:
-        """Whether there is a probe in a class of this name."""
+        """Whether there is a probe in a class of this name, and the VM took its latest change."""
+        if cls.name in self.refused:
+            return False
         with self._lock:
             self._read_sites()
             return any(site.class_name == cls.name for site in self._sites)

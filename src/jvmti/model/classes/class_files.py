@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jvmti.env.structures import ClassDefinition
 from jvmti.interface.capabilities import Capabilities
-from jvmti.interface.errors import Error, ErrorCode, UnmodifiableClass, error_for
+from jvmti.interface.errors import UnmodifiableClass
 
 if TYPE_CHECKING:
     from jvmti.classfile import ClassFile
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Class
     from jvmti.model.vm import VM
-
-_NO_CLASS_FILE = b"\xca\xfe\xba\xbe"
-"""The answer to the VM: too short to be a class file."""
 
 
 class _TemporaryEnvironment:
@@ -37,46 +34,18 @@ class _TemporaryEnvironment:
         self.env.dispose_environment()
 
 
-def read_class_file(cls: Class) -> ClassFile:
-    """The class file of a loaded class, as `Class.class_file` has it."""
+def read_class_file(cls: Class, *, before_probes: bool = False) -> ClassFile:
+    """The class file of a loaded class, as `Class.class_file` has it.
+
+    Args:
+        cls: the class.
+        before_probes: without our probes, as `Class.class_file_before_probes` has it.
+    """
     from jvmti.classfile import ClassFile  # imported at its first use
-
-    vm = cls._vm
-    found: list[bytes] = []
-
-    def seen(event: Any) -> bytes | None:
-        if event.class_being_redefined is None or event.class_being_redefined != cls:
-            return None
-        found.append(event.class_data)
-        # The VM rejects it and leaves the class alone. Unlike a real retransformation, this
-        # discards no code and sends no frame back to the interpreter.
-        return _NO_CLASS_FILE
-
-    _modifiable(cls, "it has no class file")
-    with _TemporaryEnvironment(vm, "can_retransform_classes") as env:
-        # The VM asks the newest environment last, so it gets the file with the changes of all
-        # others.
-        with env.on("ClassFileLoadHook", seen, own=True):
-            try:
-                env.retransform_classes([cls])
-            except Error:
-                if not found:
-                    raise
-            finally:
-                vm.breakpoints.redefinitions.settle(cls)
-    if not found:
-        detail = "the VM did not send the class file: the target had no memory for it"
-        raise error_for(ErrorCode.OUT_OF_MEMORY, "class_file", detail)
-    return ClassFile(found[-1])
-
-
-def read_before_probes(cls: Class) -> ClassFile:
-    """The class file of a loaded class without our probes, as `Class.class_file_before_probes`."""
-    from jvmti.classfile import ClassFile
 
     _modifiable(cls, "it has no class file")
     try:
-        return ClassFile(cls._vm._agent.read_class_file_before_probes(cls))
+        return ClassFile(cls._vm._agent.read_class_file(cls, before_probes))
     finally:
         cls._vm.breakpoints.redefinitions.settle(cls)
 
@@ -122,4 +91,4 @@ def _modifiable(cls: Class, so: str) -> None:
     raise UnmodifiableClass(detail=f"{cls.name} {why}: {so}")
 
 
-__all__ = ["read_before_probes", "read_class_file", "redefine", "retransform"]
+__all__ = ["read_class_file", "redefine", "retransform"]

@@ -27,7 +27,6 @@ from jvmti.interface.errors import (
 from jvmti.interface.modifiers import ClassModifiers, FieldModifiers, MethodModifiers
 from jvmti.interface.signatures import is_hidden, java_name, parameters_of, result_of
 from jvmti.model.classes.class_files import (
-    read_before_probes,
     read_class_file,
     redefine,
     retransform,
@@ -348,7 +347,7 @@ class Class(Attributes, refs.Class):
 
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
-        return read_before_probes(self)
+        return read_class_file(self, before_probes=True)
 
     @property
     def constant_pool(self) -> Mapping[int, Constant]:
