@@ -64,6 +64,8 @@ function(jvmti_compile_together target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   foreach(source IN LISTS ARGN)
     get_filename_component(folder "${source}" DIRECTORY)
+    # The same names wherever the sources are.
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${folder}")
     # Files of these have names of their own in common.
     if(NOT folder MATCHES "/(generated|samplings|interception)$")
       string(MAKE_C_IDENTIFIER "${folder}" group)

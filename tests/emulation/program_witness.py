@@ -57,15 +57,12 @@ GETTERS = {
 
 
 COLUMNS = (
-    *("event", "method_class", "method", "method_signature", "location"),
+    *("event", "method_class", "method", "method_signature", "location", "line"),
     *("return_value", "return_value_float", "return_value_class", "was_popped_by_exception"),
     *("field_class", "field", "new_value", "new_value_float", "new_value_class"),
     "exception",
 )
-"""What of a recorded event is no number of one JVM alone.
-
-Without the lines: a stream looks them up by the place in the code with probes.
-"""
+"""What of a recorded event is no number of one JVM alone."""
 _NO_CODE = 0x0100 | 0x0400
 Row = tuple[Any, ...]
 

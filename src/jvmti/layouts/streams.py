@@ -64,6 +64,8 @@ class Wishes(enum.IntFlag):
     duration."""
     PLACES = 32
     """Only waits have a stack."""
+    BEFORE_PROBES = 64
+    """Places are those that the code has without probes: probes report events of the stream."""
 
 
 @shared("uint32_t")

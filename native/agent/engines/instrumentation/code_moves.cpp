@@ -45,7 +45,7 @@ Book* book = nullptr;
 // A thread reads the class file of a class.
 struct Reading {
   pthread_t thread{};
-  jclass klass = nullptr;
+  const char* signature = nullptr;
   bool before_probes = false;  // as it was before it got any
   Vector<uint8_t> file;
   bool is_short = false;  // of memory
@@ -71,16 +71,20 @@ Change* change_of_thread() {
   return nullptr;
 }
 
-// Its own, so it uses it without the lock; null if it is of another class.
-Reading* reading_of_thread(JNIEnv* jni, jclass redefined) {
-  if (redefined == nullptr) return nullptr;
+// Its own, so it uses it without the lock; null if it is of another class.  HotSpot calls a class
+// that a hook causes to be loaded redefined, too, so only the name tells.
+Reading* reading_of_thread(jclass redefined, const char* name) {
+  if (redefined == nullptr || name == nullptr) return nullptr;
   Reading* found = nullptr;
   {
     Locked locked(mutex);
     found = readings;
     while (found != nullptr && !pthread_equal(found->thread, pthread_self())) found = found->next;
   }
-  return found != nullptr && jni->IsSameObject(found->klass, redefined) ? found : nullptr;
+  size_t length = std::strlen(name);
+  bool is_it = found != nullptr && std::strncmp(found->signature + 1, name, length) == 0 &&
+               found->signature[length + 1] == ';';
+  return is_it ? found : nullptr;
 }
 
 // The first that it is shown.
@@ -309,15 +313,15 @@ void forget_code_moves() {
   book = nullptr;
 }
 
-bool is_read_before_probes(JNIEnv* jni, jclass redefined, const uint8_t* data, jint size) {
-  Reading* found = reading_of_thread(jni, redefined);
+bool is_read_before_probes(jclass redefined, const char* name, const uint8_t* data, jint size) {
+  Reading* found = reading_of_thread(redefined, name);
   if (found == nullptr || !found->before_probes) return false;
   take_file(found, data, size);
   return true;
 }
 
-bool is_read_with_probes(JNIEnv* jni, jclass redefined) {
-  Reading* found = reading_of_thread(jni, redefined);
+bool is_read_with_probes(jclass redefined, const char* name) {
+  Reading* found = reading_of_thread(redefined, name);
   return found != nullptr && !found->before_probes;
 }
 
@@ -329,10 +333,10 @@ constexpr uint8_t kNoClassFile[] = {0xCA, 0xFE, 0xBA, 0xBE};
 // Of the newest environment, which the VM asks last.  It refuses what the thread that reads gets,
 // so the class stays as it is and no code is discarded.  What others change meanwhile is not its
 // own.
-void JNICALL refuse_class_file(jvmtiEnv* env, JNIEnv* jni, jclass redefined, jobject, const char*,
+void JNICALL refuse_class_file(jvmtiEnv* env, JNIEnv*, jclass redefined, jobject, const char* name,
                                jobject, jint size, const unsigned char* data, jint* new_size,
                                unsigned char** new_data) {
-  Reading* reading = reading_of_thread(jni, redefined);
+  Reading* reading = reading_of_thread(redefined, name);
   if (reading == nullptr) return;
   take_file(reading, data, size);
   void* refused = nullptr;
@@ -345,9 +349,8 @@ void JNICALL refuse_class_file(jvmtiEnv* env, JNIEnv* jni, jclass redefined, job
 
 class Read : NoCopy {
  public:
-  Read(Reading* reading, jclass klass) : reading_(reading) {
+  explicit Read(Reading* reading) : reading_(reading) {
     reading->thread = pthread_self();
-    reading->klass = klass;
     Locked locked(mutex);
     reading->next = readings;
     readings = reading;
@@ -364,8 +367,12 @@ class Read : NoCopy {
 };
 
 jvmtiError read_class_file(jvmtiEnv* env, jclass klass, Reading* reading) {
+  Deallocated<char> signature(env);
+  jvmtiError error = env->GetClassSignature(klass, signature.out(), nullptr);
+  if (error != JVMTI_ERROR_NONE) return error;
+  reading->signature = signature;
   unsigned char* refused = nullptr;
-  jvmtiError error = env->Allocate(sizeof kNoClassFile, &refused);
+  error = env->Allocate(sizeof kNoClassFile, &refused);
   if (error != JVMTI_ERROR_NONE) return error;
   std::memcpy(refused, kNoClassFile, sizeof kNoClassFile);
   jvmtiEventCallbacks callbacks{};
@@ -375,7 +382,7 @@ jvmtiError read_class_file(jvmtiEnv* env, jclass klass, Reading* reading) {
   error = env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
   if (error == JVMTI_ERROR_NONE) {
     ClassChange change;
-    Read read(reading, klass);
+    Read read(reading);
     error = env->RetransformClasses(1, &klass);
   }
   void* left = nullptr;

@@ -28,9 +28,9 @@ using MovedCode = Vector<classfile::Instrumenter::Moved>;
 void hand_on_code_moves(uint64_t klass, const uint8_t* made, jint size);
 // A hook of a set sees the class file of a class that this thread only reads, as it was before it
 // got probes: notes it if it is the first to, and says that the hook shall leave it as it is.
-bool is_read_before_probes(JNIEnv* jni, jclass redefined, const uint8_t* data, jint size);
+bool is_read_before_probes(jclass redefined, const char* name, const uint8_t* data, jint size);
 // This thread only reads the class file, as the VM runs it: its probes are those that it has.
-bool is_read_with_probes(JNIEnv* jni, jclass redefined);
+bool is_read_with_probes(jclass redefined, const char* name);
 // Where instructions of a method were.
 void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* locations,
                    size_t count);

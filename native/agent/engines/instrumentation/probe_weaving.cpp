@@ -60,8 +60,8 @@ void JNICALL ProbeSet::class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass r
   UsedProbes used(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(number)));
   ProbeSet* set = used.get();
   if (hook_step_gate(env, name, new_size, new_data) || set == nullptr) return;
-  if (is_read_before_probes(jni, redefined, data, size)) return;
-  bool is_read = is_read_with_probes(jni, redefined);
+  if (is_read_before_probes(redefined, name, data, size)) return;
+  bool is_read = is_read_with_probes(redefined, name);
   if (redefined != nullptr && !is_read) note_code_change();
   Vector<char> own;
   if (name == nullptr && name_itself(data, size, &own)) name = own.begin();

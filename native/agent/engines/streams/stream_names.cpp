@@ -1,6 +1,7 @@
 // What a stream's records name by numbers: threads, classes, methods, fields, texts and stacks,
 // each announced before the first record that has its number.
 
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/streams/streams.h"
 #include "agent/handles/class_names.h"
 #include "base/hashes.h"
@@ -171,6 +172,9 @@ uint64_t Stream::intern_method(JNIEnv* jni, jmethodID method, bool filtered) {
       lookup_->GetMethodLocation(method, &start, &end);
       if (lookup_->GetLineNumberTable(method, &count, lines.out()) != JVMTI_ERROR_NONE) count = 0;
     }
+    for (jint i = 0; before_probes_ && i < count; ++i) {
+      locate_before(lookup_, jni, method, &lines.get()[i].start_location, 1);
+    }
     constexpr jint kMostLines = Streams::kNamesSize / 32;
     Writer payload;
     if (count > kMostLines) count = kMostLines;
@@ -236,6 +240,7 @@ uint32_t Stream::stack(JNIEnv* jni) {
     uint64_t method = methods_.find(key_of(frames[i].method));
     if (static_cast<uint32_t>(method) == 0) method = intern_method(jni, frames[i].method, false);
     if (method == 0) return 0;
+    if (before_probes_) locate_before(lookup_, jni, frames[i].method, &frames[i].location, 1);
     payload.number(layouts::AnnouncedFrame{static_cast<uint32_t>(method),
                                            static_cast<int32_t>(frames[i].location)});
   }

@@ -76,6 +76,7 @@ Stream::Stream(Environment& environment, uint32_t number, uint64_t serial,
       measures_((request.words & layouts::Words::kDuration) != 0),
       beginnings_((request.wishes & layouts::Wishes::kBeginnings) != 0),
       places_((request.wishes & layouts::Wishes::kPlaces) != 0),
+      before_probes_((request.wishes & layouts::Wishes::kBeforeProbes) != 0),
       shortest_(request.shortest),
       stack_depth_(request.stack_depth),
       words_(static_cast<uint32_t>(request.words)) {}

@@ -132,6 +132,7 @@ class alignas(4096) Stream {
   bool measures_;
   bool beginnings_;
   bool places_;
+  bool before_probes_;
   int64_t shortest_;  // nanoseconds; -1 for a stream that measures nothing but waits
   jint stack_depth_;
   uint32_t words_;

@@ -316,6 +316,8 @@ class Streams:
         wishes |= Wishes.SUBCLASSES if subclasses else Wishes(0)
         wishes |= Wishes.BEGINNINGS if waits else Wishes(0)
         wishes |= Wishes.PLACES if waits and not stack else Wishes(0)
+        if any(self._enabling.is_scoped(env, one) for one in needed):
+            wishes |= Wishes.BEFORE_PROBES
         memory = _Memory(layout, size)
         everybody: list[Thread | None] = [*threads] or [None]
         stream = Stream(self, env, declarations, layout, memory, policy)
