@@ -314,7 +314,7 @@ const either = {
     assert.strictEqual(breakpoints[0].verified, true);
     await client.continueRequest({ threadId });
     await until(() => client.stops.length, 'a stop');
-    assert.match(client.stops[0].text, /^Debugged.total becomes \d+/);
+    assert.match(client.stops[0].text, /^Debugged.total becomes -?\d+/);
     await client.stopped('data breakpoint');
   },
   async 'an exception stops its thread and is shown'(client) {

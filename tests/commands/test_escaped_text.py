@@ -259,7 +259,7 @@ def test_nothing_of_a_live_jvm_is_obeyed(witness: JavaProgram) -> None:
         thrown = vm.find_class("java.lang.IllegalArgumentException").new(HOSTILE)
         builder = vm.find_class("java.lang.StringBuilder").new(HOSTILE)
         array = jni.new_object_array(2, jni.find_class("java/lang/String"), text)
-        optional = vm.find_class("java.util.Optional").call("of", HOSTILE)
+        optional = jni.find_class("java/util/Optional").call("of", HOSTILE)
         vm.find_class("java.lang.System").call("setProperty", "hostile", HOSTILE)
         loader = vm.find_class("java.util.concurrent.locks.ReentrantLock").new()
         for one in (thread, a_map, thrown, builder, array, optional, loader):

@@ -105,7 +105,9 @@ def test_of_a_kind_of_which_nothing_happened_there_are_no_samples() -> None:
     waits = profile["lock"]
     assert (len(waits), waits.kind, waits.limits) == (0, Kind.LOCK, (limits[1],))
     assert len(waits.top()) == 0
-    assert profile["cpu"] is profile
+    assert profile.limits == tuple(limits)
+    used = profile["cpu"]
+    assert (len(used), used.limits) == (len(profile), (limits[0],))
 
 
 @pytest.mark.parametrize(

@@ -111,9 +111,8 @@ class Profile(display.Tabular):
 
     @property
     def limits(self) -> tuple[Limits, ...]:
-        """How each kind of samples was taken in each process, and what they lack."""
-        present = set(self.kinds)
-        return tuple(one for one in self._limits if one.kind in present or not present)
+        """How each kind was sampled in each process, and what it lacks, even without samples."""
+        return self._limits
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -160,7 +159,7 @@ class Profile(display.Tabular):
         if wanted is None or (wanted not in self.kinds and not its):
             there = ", ".join(one.name.lower() for one in self.kinds) or "no samples"
             raise KeyError(f"this profile has no samples of {kind!r}; it has {there}")
-        if self.kinds == (wanted,):
+        if self.kinds == (wanted,) and len(its) == len(self._limits):
             return self
         found = self.where(self._samples.kind == wanted)
         found._limits = tuple(its)
