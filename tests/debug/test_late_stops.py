@@ -285,7 +285,7 @@ def test_a_field_is_watched_whose_class_is_loaded_and_not_prepared(
 def test_a_breakpoint_is_there_though_others_read_its_class_meanwhile(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
-    """They let the VM transform the class, with probes that go when they give up the result."""
+    """To read it, they begin to transform the class, and the VM refuses that alone."""
     over = threading.Event()
 
     def read() -> None:

@@ -281,8 +281,8 @@ class Breakpoint(StopRequest):
             except (LookupError, ValueError, JvmtiError):
                 if strict:
                     raise
-        # One that is loaded just now has probes. Those that others seem to have may have gone:
-        # to read a class file, others let the VM transform the class, and give up the result.
+        # A class that is loading has its probes already. Of others, probes may be noted that are
+        # not there: another agent changed the class meanwhile, and the VM refused its change.
         new = [cls for cls in found if loaded or not probes.has_any_in(cls)]
         if new:
             # With the same change of the class, so that steps from here have somewhere to end.
