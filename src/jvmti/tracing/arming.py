@@ -14,7 +14,7 @@ from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
 from jvmti.refs import ClassLoader
 from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.call_probes import place_of
-from jvmti.tracing.selection import check_loader, selected
+from jvmti.tracing.selection import check_loader, named, selected
 from jvmti.tracing.traced_vm import TracedVM
 
 log = logging.getLogger("jvmti")
@@ -99,11 +99,13 @@ def count_methods(vm: TracedVM, classes: Sequence[Any], places: Iterable[MethodP
     names = env.get_method_name(listed.items)
     modifiers = env.get_method_modifiers(listed.items).value
     owners = numpy.repeat(numpy.arange(len(classes)), listed.counts).tolist()
-    inside = [({*vm.classes(owner or "*")}, one, other) for owner, one, other in patterns]
+    inside = [
+        ({id(cls) for cls in named(classes, owner)}, one, other) for owner, one, other in patterns
+    ]
     return sum(
         not modifier & _NO_CODE
         and any(
-            classes[owner] in its
+            id(classes[owner]) in its
             and fnmatchcase(name, method or "*")
             and fnmatchcase(descriptor, descriptors or "*")
             for its, method, descriptors in inside

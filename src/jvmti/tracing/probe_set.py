@@ -24,7 +24,7 @@ from jvmti.tracing.call_probes import RecordShape, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
-from jvmti.tracing.selection import check_loader, selected
+from jvmti.tracing.selection import check_loader, named, selected
 from jvmti.tracing.traced_vm import TracedVM
 from jvmti.tracing.unmatched import check_conditions
 from jvmti.tracing.without_code import check_takes_probes
@@ -184,39 +184,37 @@ class ProbeSet:
         Raises:
             BadProbe: there is one; no class has probes yet.
         """
-        modifiable = set(classes)
         for name in {probe.classes for probe in self._plan if probe.condition}:
-            its = [one for one in self._vm.classes(name or "*") if one in modifiable]
             probes = [probe for probe in self._plan if probe.classes == name]
-            check_fields(probes, its, only_conditions=True)
+            check_fields(probes, named(classes, name), only_conditions=True)
 
     def _find_running(self, names: set[str]) -> None:
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
 
     def _loaded(self) -> list[Any]:
         """The loaded classes whose names match, and that can be changed."""
-        of_all = {_choice(probe) for probe in self._plan if not _named_in_code(probe)}
-        found = {
-            one
-            for name, extends, pattern in of_all
-            for one in selected(
-                self._vm, self._vm.classes(name or "*"), extends, pattern, self._loader
-            )
-        }
-        for probe in self._plan:
+        choices = {
+            (*_choice(probe), probe.owners, probe.members): probe for probe in self._plan
+        }.values()
+        # One list for all choices: whether two objects are the same class costs a message each.
+        names = {probe.classes or "*" for probe in choices}
+        loaded = self._vm.classes("*" if "*" in names else "\n".join(names))
+        found: dict[int, Any] = {}
+        for probe in choices:
+            name, extends, pattern = _choice(probe)
+            classes = named(loaded, name)
             if _named_in_code(probe):
-                _, extends, pattern = _choice(probe)
-                referring = self._referring(probe)
-                found.update(selected(self._vm, referring, extends, pattern, self._loader))
-        every = [one for one in found if not one.name.startswith(_SERVING)]
+                classes = self._referring(probe, classes)
+            chosen = selected(self._vm, classes, extends, pattern, self._loader)
+            found.update((id(one), one) for one in chosen)
+        every = [one for one in found.values() if not one.name.startswith(_SERVING)]
         if not every:
             return []
         modifiable = self._vm.env.map.is_modifiable_class(every).check().listed()
         return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
 
-    def _referring(self, probe: Probe) -> list[Any]:
-        """The loaded classes whose code may refer to what a probe is about."""
-        classes = list(self._vm.classes(probe.classes or "*"))
+    def _referring(self, probe: Probe, classes: Sequence[Any]) -> Sequence[Any]:
+        """The classes whose code may refer to what a probe is about."""
         if probe.classes is not None and not set(probe.classes) & set("*?["):
             return classes
         pools = self._vm.lookup_env.map.get_constant_pool(classes)

@@ -1,10 +1,11 @@
-"""Chooses classes by what no class file says: their supertypes and their loaders."""
+"""Chooses loaded classes: by their names, their supertypes and their loaders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from jvmti.interface.signatures import matcher
 from jvmti.refs import ClassLoader
 from jvmti.tracing.traced_vm import TracedVM
 
@@ -20,6 +21,19 @@ def check_loader(loader: object) -> None:
             f"loader= is a class loader, such as vm.find_class(…).loader, not {loader!r}; a "
             "pattern for its name or class goes behind the place: 'com.acme.*.* loader shop'"
         )
+
+
+def named(classes: Sequence[Any], pattern: str | None) -> Sequence[Any]:
+    """Those of some classes whose names match a shell pattern.
+
+    Args:
+        classes: the classes.
+        pattern: the pattern; ``None`` for all.
+    """
+    if pattern is None:
+        return classes
+    matches = matcher(pattern)
+    return [one for one in classes if matches(one.name)]
 
 
 def selected(

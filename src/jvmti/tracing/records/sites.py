@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from jvmti.interface.errors import ProtocolError
@@ -147,20 +148,13 @@ class Site:
         owner, _, name = about[0].rpartition(".") if about else ("", "", "")
         self.member = f"{owner.replace('/', '.')}.{name}" if owner else name
         self.member_descriptor = about[1] if len(about) > 1 else ""
-        self.slots: list[Slot | None] = []
+        self.slots: Sequence[Slot | None] = ()
         self.omitted = 0
 
     def lay_out(self, text_size: int) -> None:
         """Compute the offsets of the values: a slot for each, ``None`` for a missing one."""
-        at = RECORDED.size
-        for letter in self.shape.replace(";", ""):
-            if letter in "V-":
-                self.slots.append(None)
-                self.omitted += letter == "-"
-            else:
-                slot = Slot(letter, at)
-                self.slots.append(slot)
-                at += slot.size(text_size)
+        self.slots = _slots(self.shape, text_size)
+        self.omitted = self.shape.count("-")
 
     @property
     def name(self) -> str:
@@ -176,6 +170,21 @@ class Site:
     def called_descriptor(self) -> str:
         """Its descriptor."""
         return self.member_descriptor or self.descriptor
+
+
+@functools.lru_cache
+def _slots(shape: str, text_size: int) -> tuple[Slot | None, ...]:
+    # Thousands of places have the same few shapes.
+    found: list[Slot | None] = []
+    at = RECORDED.size
+    for letter in shape.replace(";", ""):
+        if letter in "V-":
+            found.append(None)
+        else:
+            slot = Slot(letter, at)
+            found.append(slot)
+            at += slot.size(text_size)
+    return tuple(found)
 
 
 def read_sites(data: bytes) -> tuple[list[Site], int]:
