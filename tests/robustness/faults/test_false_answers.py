@@ -185,6 +185,17 @@ def test_a_region_of_a_string_that_is_said_to_be_empty_is_not_written(target: Ta
         assert target.lives()
 
 
+@pytest.mark.newest
+def test_a_loader_without_a_class_matches_no_pattern(target: Target) -> None:
+    """The VM followed the null in the agent's next question: what its superclass is."""
+    prey = target.vm.find_class("Steady$Prey")
+    declaration = false_answers.JNI_FUNCTIONS["get_object_class"]
+    for lie, chosen in ((0, b"\1"), (2, b"\0")):
+        with target.liar.lying(declaration, lie, jni=True):
+            assert target.vm._agent.select_classes([prey], None, "app", None) == chosen
+    assert target.lives()
+
+
 def test_a_field_of_unknown_type_is_not_given(target: Target) -> None:
     """It was taken for a reference, and the number in it for the address of an object."""
     vm = target.vm

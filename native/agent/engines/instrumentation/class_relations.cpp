@@ -53,6 +53,7 @@ uint64_t about(uint64_t klass, size_t question) {
 
 // The name of a loader that has one: `ClassLoader.name`, which no subclass overrides.
 bool has_name(JNIEnv* jni, jobject loader, LocalRef<jclass> type, const char* patterns) {
+  if (type == nullptr) return false;
   // FindClass would ask the loader of the method that runs here.
   while (true) {
     LocalRef<jclass> above(jni, jni->GetSuperclass(type));

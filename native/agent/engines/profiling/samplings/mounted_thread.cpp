@@ -125,6 +125,7 @@ Places find_object_places(JNIEnv* jni, const VmTables& tables) {
   }
   Klasses klasses(tables);
   jclass of_own = jni->GetObjectClass(own);
+  if (of_own == nullptr) return {};
   uint64_t id = static_cast<uint64_t>(thread_id(jni, own));
   Places found;
   found.object = object.place;
