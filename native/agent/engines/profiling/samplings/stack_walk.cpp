@@ -22,6 +22,7 @@ constexpr int kWalks = 32;  // at once
 
 // What AsyncGetCallTrace says in place of a number of frames.
 constexpr jint kNoJavaFrames = 0;
+constexpr jint kBrokenJavaFrame = -5;  // of a thread that runs Java
 constexpr jint kThreadEnds = -8;
 
 using AsyncGetCallTrace = void (*)(void* trace, jint depth, void* context);
@@ -183,6 +184,7 @@ const char* StackWalk::prepare() {
   void* found = dlsym(library == nullptr ? RTLD_DEFAULT : library, "AsyncGetCallTrace");
   if (found == nullptr) return "this VM has no AsyncGetCallTrace";
   async_get_call_trace = reinterpret_cast<AsyncGetCallTrace>(found);
+  LeftCallers::prepare();
   return nullptr;
 }
 
@@ -249,6 +251,16 @@ StackWalk* StackWalk::begin() {
 jint StackWalk::ask(JNIEnv* jni, void* context, jint depth, jint from) {
   Trace trace{jni, 0, frames() + from};
   async_get_call_trace(&trace, depth, context);
+#ifdef __x86_64__
+  const greg_t* registers = registers_of(context);
+  if (trace.count == kBrokenJavaFrame && left_.mend(static_cast<uintptr_t>(registers[REG_RIP]),
+                                                    static_cast<uintptr_t>(registers[REG_RSP]))) {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    async_get_call_trace(&trace, depth, context);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    left_.restore();
+  }
+#endif
   return trace.count;
 }
 
@@ -331,6 +343,7 @@ StackWalk::Outcome StackWalk::walk(JNIEnv* jni, void* context, const CodeRanges&
     std::atomic_signal_fence(std::memory_order_seq_cst);
     guarded_ = false;
   } else {
+    left_.restore();
     // The VM has noted that this thread walks, and would note the end of that at the end of a walk
     // only; so there is another one, which finds nothing.
     outcome = Outcome::kFailed;

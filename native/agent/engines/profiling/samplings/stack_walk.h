@@ -12,6 +12,7 @@
 #include <atomic>
 
 #include "agent/engines/profiling/samplings/code_ranges.h"
+#include "agent/engines/profiling/samplings/left_callers.h"
 #include "agent/engines/profiling/trace_table.h"
 #include "generated/layouts.h"
 
@@ -55,6 +56,7 @@ class StackWalk : NoCopy {
   jint from_edge(JNIEnv* jni, void* context, jint depth);
 
   std::atomic<pid_t> owner_;
+  LeftCallers left_;
   volatile bool guarded_;
   bool faulted_;
   uint32_t count_;

@@ -1,0 +1,146 @@
+#include "agent/engines/profiling/samplings/left_callers.h"
+
+#include <atomic>
+#include <cstring>
+#include <initializer_list>
+
+#include "agent/core/vm_structures.h"
+#include "base/lock.h"
+
+namespace jvmti {
+
+namespace {
+
+constexpr int kMostHeaps = 4;
+constexpr int kMostFrames = 32;
+constexpr uint8_t kFree = 0xFF;
+
+// Where the VM's structures have what is needed.
+struct Places {
+  size_t name;
+  size_t frame_size;
+  size_t original_pc;
+  size_t handler;
+  bool handler_is_offset;  // from the begin of the blob; before 25 it is an address
+  size_t block_size;       // of what stands before each blob
+};
+
+// A part of the code cache: one byte for each segment says how far back its block begins.
+struct Heap {
+  uintptr_t begin;
+  uintptr_t end;
+  uintptr_t segments;
+  int32_t shift;
+};
+
+Places places;
+Heap heaps[kMostHeaps];
+std::atomic<int> heap_count{0};
+Mutex looking{Guards::kLists};
+
+bool find_places(const VmTables& tables) {
+  auto place = [&tables](const char* structure, const char* name, size_t* found) {
+    VmTables::Field field = tables.field(structure, name);
+    *found = field.place;
+    return field.known;
+  };
+  places.block_size = tables.size_of("HeapBlock");
+  places.handler_is_offset = place("nmethod", "_deopt_handler_offset", &places.handler);
+  return (places.handler_is_offset ||
+          place("CompiledMethod", "_deopt_handler_begin", &places.handler)) &&
+         place("CodeBlob", "_name", &places.name) &&
+         place("CodeBlob", "_frame_size", &places.frame_size) &&
+         place("nmethod", "_orig_pc_offset", &places.original_pc) && places.block_size != 0;
+}
+
+// The heaps are there from the VM's start; only how much of them is used changes.
+int find_heaps(const VmTables& tables) {
+  VmTables::Field list = tables.field("CodeCache", "_heaps");
+  VmTables::Field items = tables.field("GrowableArray<int>", "_data");
+  VmTables::Field memory = tables.field("CodeHeap", "_memory");
+  VmTables::Field segments = tables.field("CodeHeap", "_segmap");
+  VmTables::Field shift = tables.field("CodeHeap", "_log2_segment_size");
+  VmTables::Field low = tables.field("VirtualSpace", "_low_boundary");
+  VmTables::Field high = tables.field("VirtualSpace", "_high_boundary");
+  for (const VmTables::Field& one : {list, items, memory, segments, shift, low, high}) {
+    if (!one.known) return 0;
+  }
+  uintptr_t array = in_vm<uintptr_t>(list.global, 0);
+  int32_t length = in_vm<int32_t>(array, 0);
+  if (length > kMostHeaps) return 0;
+  uintptr_t data = in_vm<uintptr_t>(array, items.place);
+  for (int i = 0; i < length; ++i) {
+    uintptr_t heap = in_vm<uintptr_t>(data, static_cast<size_t>(i) * sizeof(uintptr_t));
+    heaps[i] = {in_vm<uintptr_t>(heap, memory.place + low.place),
+                in_vm<uintptr_t>(heap, memory.place + high.place),
+                in_vm<uintptr_t>(heap, segments.place + low.place),
+                in_vm<int32_t>(heap, shift.place)};
+  }
+  return length;
+}
+
+// The compiled method with this code, or 0. The thread that runs in it keeps it there.
+uintptr_t method_at(uintptr_t pc) {
+  int count = heap_count.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    const Heap& heap = heaps[i];
+    if (pc < heap.begin || pc >= heap.end) continue;
+    size_t segment = (pc - heap.begin) >> heap.shift;
+    uint8_t back = in_vm<uint8_t>(heap.segments, segment);
+    if (back == kFree) return 0;
+    while (back != 0) {
+      segment -= back;
+      back = in_vm<uint8_t>(heap.segments, segment);
+    }
+    uintptr_t blob = heap.begin + (segment << heap.shift) + places.block_size;
+    const char* name = in_vm<const char*>(blob, places.name);
+    return name != nullptr && std::strcmp(name, "nmethod") == 0 ? blob : 0;
+  }
+  return 0;
+}
+
+uintptr_t handler_of(uintptr_t method) {
+  if (!places.handler_is_offset) return in_vm<uintptr_t>(method, places.handler);
+  return method + static_cast<uintptr_t>(in_vm<int32_t>(method, places.handler));
+}
+
+}  // namespace
+
+void LeftCallers::prepare() {
+  Locked locked(looking);
+  if (heap_count != 0) return;
+  VmTables tables;
+  if (find_places(tables)) heap_count.store(find_heaps(tables), std::memory_order_release);
+}
+
+bool LeftCallers::mend(uintptr_t pc, uintptr_t sp) {
+  count_ = 0;
+  uintptr_t method = method_at(pc);
+  for (int i = 0; i < kMostFrames && method != 0 && count_ < kMost; ++i) {
+    int32_t words = in_vm<int32_t>(method, places.frame_size);
+    if (words <= 0) break;
+    sp += static_cast<uintptr_t>(words) * sizeof(uintptr_t);
+    uintptr_t at = sp - sizeof(uintptr_t);
+    uintptr_t back = in_vm<uintptr_t>(at, 0);
+    uintptr_t caller = method_at(back);
+    if (caller != 0 && back == handler_of(caller)) {
+      uintptr_t original =
+          in_vm<uintptr_t>(sp, static_cast<size_t>(in_vm<int32_t>(caller, places.original_pc)));
+      if (method_at(original) != caller) break;
+      mended_[count_] = {at, back};
+      count_ = count_ + 1;
+      *reinterpret_cast<volatile uintptr_t*>(at) = original;
+    }
+    method = caller;
+  }
+  return count_ != 0;
+}
+
+void LeftCallers::restore() {
+  for (int i = 0; i < count_; ++i) {
+    *reinterpret_cast<volatile uintptr_t*>(mended_[i].at) = mended_[i].handler;
+  }
+  count_ = 0;
+}
+
+}  // namespace jvmti
