@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "agent/core/archived_classes.h"
 #include "agent/core/class_changes.h"
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
@@ -343,6 +344,9 @@ jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& def
   jvmtiError error;
   {
     ClassChange change;
+    for (jint i = 0; i < definitions.count(); ++i) {
+      leave_class_archive(call.env, definitions.items()[i].klass);
+    }
     error = call.env->RedefineClasses(definitions.count(), definitions.items());
   }
   return name_classes(call, error, definitions.count(),
@@ -353,6 +357,9 @@ jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes)
   jvmtiError error;
   {
     ClassChange change;
+    for (jint i = 0; i < classes.count(); ++i) {
+      leave_class_archive(call.env, classes.items()[i]);
+    }
     error = call.env->RetransformClasses(classes.count(), classes.items());
   }
   return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });

@@ -173,3 +173,16 @@ def test_breakpoints_are_set_while_their_class_gets_probes(java_program: JavaPro
         assert counts[1], counts
         assert program.ask("deep 3") == "3"
     assert program.running()
+
+
+@pytest.mark.on("11")
+def test_classes_of_the_archive_follow_a_changed_interface(java_program: JavaPrograms) -> None:
+    """HotSpot 11 maps them with the default methods of before, and ends at their first call."""
+    program = java_program("Witness")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        cls = vm.find_class("java.lang.Iterable")
+        cls.redefine(bytes(cls.class_file))
+        # Its first use of java.lang.management.
+        assert "park" in program.ask("stack parked")
+    assert program.running()

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "agent/core/archived_classes.h"
 #include "agent/core/class_changes.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/distinct_versions.h"
@@ -309,6 +310,7 @@ bool ProbeSet::free(JNIEnv* jni) {
 jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
   ClassChange change;
   DistinctVersions distinct;
+  for (jint i = 0; i < count; ++i) leave_class_archive(env_, classes[i]);
   return env_->RetransformClasses(count, classes);
 }
 
