@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import sys
 import time
@@ -66,6 +67,8 @@ class Outcome:
     faults: int = 0
     lost: int = 0
     seconds: float = 0.0
+    processor: float = 0.0
+    """Seconds of processor time that the program had meanwhile."""
     rounds: tuple[int, ...] = ()
     """How often the program has loaded, thrown, allocated, started and locked."""
 
@@ -88,6 +91,11 @@ def _faults(notes: Sequence[str]) -> int:
     )
 
 
+def _processor(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def profile(
     started: programs.JavaPrograms, mode: str, seconds: float, seed: int, threads: str = ""
 ) -> Outcome:
@@ -96,7 +104,7 @@ def profile(
     program = started("Turmoil", *threads.split(), jvm_args=["-Xmx24m", *MODES[mode]])
     program.expect("ready", timeout=120)
     outcome = Outcome(mode)
-    began = time.monotonic()
+    began, before = time.monotonic(), _processor(program.pid)
     with jvmti.attach(program.pid, timeout=60) as vm:
         while (left := seconds - (time.monotonic() - began)) > 0 or outcome.profiles < 2:
             kinds = CHOICES[outcome.profiles % len(CHOICES)]
@@ -113,6 +121,7 @@ def profile(
                 assert len(taken["cpu"]) > 20, (mode, taken.limits)
                 assert taken["cpu"].top(3)
     outcome.seconds = time.monotonic() - began
+    outcome.processor = _processor(program.pid) - before
     program.send("?")
     # The VM may warn before.
     while not (line := program.read_line(timeout=60)).startswith("done "):
