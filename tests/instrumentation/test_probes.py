@@ -17,6 +17,8 @@ from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
 from jvmti.interface.errors import Error
 from jvmti.layouts.probes import Site
+from jvmti.tracing.call_probes import RecordShape, call_probes
+from jvmti.tracing.summaries import Grouping
 
 HOOK = "Probed$Hook"
 SOURCE = (Path(__file__).parents[1] / "java" / "Probed.java").read_text().splitlines()
@@ -354,6 +356,20 @@ def test_four_times_as_many_variables_and_lines_take_little_more_than_four_times
         took.append(min(rounds))
     # With one search for each variable at each line it was fifty times as long.
     assert took[1] < 20 * took[0], took
+
+
+def test_numbers_of_old_code_take_turns_in_few_slots() -> None:
+    # Each slot for itself takes them from objects, which the verifier must never merge.
+    data = bytearray((compiler.classes("Traced") / "Traced.class").read_bytes())
+    data[6:8] = (49).to_bytes(2, "big")  # without frames
+    probes = call_probes("call *.* in *.*", "started", RecordShape.of(16), by=Grouping.of("method"))
+    made = instrument(bytes(data), probes)
+
+    def slots(one: bytes) -> int:
+        return max(method.code.max_locals for method in ClassFile(one).methods if method.code)
+
+    assert len(made.inserted) > 100
+    assert slots(made.data) - slots(bytes(data)) <= 16
 
 
 def test_annotations_of_methods_and_of_classes_choose() -> None:

@@ -7,6 +7,7 @@ namespace jvmti::classfile {
 bool Method::entry() {
   next_temporary_ = first_temporary_ = kept_from_ = max_locals_;
   most_locals_ = max_locals_;
+  numbers_.clear();
   kept_.clear();
   kept_types_.clear();
   if (is_quick_) return emit_all_plain(Site::kEntry, 0);
@@ -36,6 +37,7 @@ bool Method::entry() {
     if (!keep(kept_types_, Type::of(Tag::kLong))) return false;
   }
   first_temporary_ = next_temporary_;
+  numbers_.clear();
   return run(selected_, place);
 }
 
@@ -178,6 +180,7 @@ bool Method::unwind() {
   place.value_type = "Ljava/lang/Throwable;";
   line_ = 0;
   next_temporary_ = first_temporary_;
+  numbers_.clear();
   deepest_ = deepest_ > 1 ? deepest_ : 1;
   bool done = is_quick_ ? emit_all_plain(Site::kUnwind, size_)
                         : select_all(Site::kUnwind) && run_with_value(selected_, place);

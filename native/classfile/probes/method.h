@@ -127,6 +127,12 @@ class Method {
     uint32_t probe;
     uint32_t slot;
   };
+  // Of code without frames, for what an instruction needs.
+  struct NumberSlot {
+    uint32_t slot;
+    uint32_t size;
+    bool is_used;
+  };
   // Of a thread that stops.
   struct Variable {
     uint32_t slot;
@@ -287,16 +293,30 @@ class Method {
   }
   // Where ways meet in code without frames, the verifier finds out what the objects that a slot
   // may hold have in common, and loads their classes for it. Some may not be there, so a slot of
-  // ours holds one thing only, as long as there are not too many: each makes the frame larger.
+  // ours holds one object only, as long as there are not too many: each makes the frame larger.
+  // Numbers take turns.
   void reuse_temporaries() {
     constexpr uint32_t kMostTemporaries = 1024;
-    if (has_frames_ || next_temporary_ - first_temporary_ > kMostTemporaries)
+    if (has_frames_ || next_temporary_ - first_temporary_ > kMostTemporaries) {
       next_temporary_ = first_temporary_;
+      numbers_.clear();
+    }
+    for (NumberSlot& one : numbers_) one.is_used = false;
   }
   uint32_t temporary(char category) {
+    uint32_t size = slots(category);
+    bool is_number = category != 'L' && !has_frames_;
+    if (is_number) {
+      for (NumberSlot& one : numbers_) {
+        if (one.is_used || one.size != size) continue;
+        one.is_used = true;
+        return one.slot;
+      }
+    }
     uint32_t slot = next_temporary_;
-    next_temporary_ += slots(category);
+    next_temporary_ += size;
     if (next_temporary_ > most_locals_) most_locals_ = next_temporary_;
+    if (is_number && !numbers_.push({slot, size, true})) out_->failed = true;
     return slot;
   }
   void omit(const Probe& probe, uint32_t at, LeftOut why) {
@@ -423,6 +443,7 @@ class Method {
   Vector<Type> kept_types_;
   uint32_t next_temporary_ = 0;
   uint32_t first_temporary_ = 0;
+  Vector<NumberSlot> numbers_;
   uint32_t most_locals_ = 0;
   int32_t depth_ = 0;
   int32_t deepest_ = 0;
