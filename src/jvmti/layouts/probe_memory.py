@@ -63,7 +63,7 @@ one that is used. The tallies of a stripe lie one after the other. Where calls a
 value, each value has two instead of a site: for calls that return and for those that fail; the
 first two are for values that found no place."""
 
-MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=64)
+MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=256)
 """All of it, and how many sets of probes there are in a JVM: a set's place is its number modulo
 ``SETS``. Numbers are not reused, because frames may still run probes of a removed set."""
 

@@ -82,7 +82,7 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
       places[i].taken = true;
       number = i;
       // Positive as an int, and never the same again for long enough.
-      round = places[i].rounds = (places[i].rounds + 1) & 0x03FFFFFF;
+      round = places[i].rounds = (places[i].rounds + 1) & (0x7FFFFFFF / kProbeSets);
       if (round == 0) round = places[i].rounds = 1;
     }
   }
@@ -251,9 +251,9 @@ void ProbeSet::restore(JNIEnv* jni) {
     Locked locked(mutex_);
     events_->let_go(jni);
   }
-  // A class that has just got its probes may not be among the loaded ones yet.
-  int64_t since_last = now_in_milliseconds() - woven_last_;
-  if (woven_last_ != 0 && since_last < kLoading) {
+  // A class that has just got its probes as it loaded may not be among the loaded ones yet.
+  int64_t since_last = now_in_milliseconds() - loading_last_;
+  if (loading_last_ != 0 && since_last < kLoading) {
     timespec shortly{0, (kLoading - since_last) * 1000 * 1000};
     nanosleep(&shortly, nullptr);
   }

@@ -218,7 +218,8 @@ class ProbeSet {
   Index field_numbers_;         // of a class and a name, from 1
   Vector<KnownField> fields_;
   Index woven_;             // hashes of the names of classes that have probes
-  int64_t woven_last_ = 0;  // by the clock in milliseconds
+  // When a class that was loading got its probes last, by the clock in milliseconds.
+  int64_t loading_last_ = 0;
   uint64_t most_sites_ = 0;
   bool boxes_ = false;  // numbers, which classes of boxes must not do on their part
   ProbeCounts counts_;

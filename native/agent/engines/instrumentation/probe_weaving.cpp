@@ -170,7 +170,7 @@ void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is
     }
     if (!is_changed || status != classfile::Status::kOk) return;
     if (!is_read) ++counts_.classes;
-    woven_last_ = now_in_milliseconds();
+    if (shown.klass == nullptr) loading_last_ = now_in_milliseconds();
     if (is_new) counts_.sites += instrumenter_.inserted_probes().size();
     // What has no memory for that is woven all the same; a later set finds its places shifted.
     (void)note_code_moves(klass, instrumenter_, earlier);

@@ -32,7 +32,7 @@ _UNSAFE = "jdk/internal/misc/Unsafe"
 _CONTROL = """
 getstatic THIS.control J
 iload_0
-bipush {last_set}
+sipush {last_set}
 iand
 bipush 6
 ishl

@@ -11,7 +11,7 @@ ifeq off
 {{is_gone_1}}
 getstatic THIS.paths [[[Ljava/lang/Object;
 iload_1
-bipush {{last_set}}
+sipush {{last_set}}
 iand
 aaload
 astore 7
@@ -149,7 +149,7 @@ CONDITIONS: dict[str, tuple[int, int, str]] = {
         putstatic THIS.tid J
         invokestatic THIS.control ()J
         putstatic THIS.control J
-        bipush {sets}
+        sipush {sets}
         anewarray [[Ljava/lang/Object;
         putstatic THIS.paths [[[Ljava/lang/Object;
         return
