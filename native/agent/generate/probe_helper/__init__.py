@@ -15,7 +15,7 @@ from cpp import HEAD
 
 from jvmti.layouts.probe_memory import CONTROL, LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
-from probe_helper.assembler import Constants, assemble, class_file
+from probe_helper.assembler import UNSAFE, Constants, assemble, class_file
 from probe_helper.changes import CHANGES
 from probe_helper.conditions import CONDITIONS
 from probe_helper.records import RECORDS, VALUES
@@ -27,7 +27,6 @@ _IN = RECORDED.offsets
 _EXPONENT_BIAS = 1023 * TALLIES.PER_OCTAVE
 _PUBLIC, _PRIVATE, _STATIC, _NATIVE, _FINAL, _SUPER = 1, 2, 8, 0x100, 0x10, 0x20
 
-_UNSAFE = "jdk/internal/misc/Unsafe"
 # Where the control line of the set in local 0 is.
 _CONTROL = """
 getstatic THIS.control J
@@ -63,7 +62,7 @@ _NATIVES = (
     "raise (ILjava/lang/String;Ljava/lang/String;)V",
     "test (IILjava/lang/Object;)I",
 )
-_FIELDS = (f"unsafe L{_UNSAFE};", "tid J", "control J", "paths [[[Ljava/lang/Object;")
+_FIELDS = (f"unsafe L{UNSAFE};", "tid J", "control J", "paths [[[Ljava/lang/Object;")
 LEAVING = "java/lang/JvmtiProbesLeft"
 """The class of what leaves a method early; its field has the array of the thread that stopped.
 
@@ -86,7 +85,7 @@ def _bits(size: int) -> int:
 
 
 _NUMBERS = {
-    "unsafe": _UNSAFE,
+    "unsafe": UNSAFE,
     "leaving": LEAVING,
     "shortest": _AT["shortest"],
     "size": _AT["size"],

@@ -1,8 +1,10 @@
-"""Class files of text: in each line an instruction, or a label."""
+"""Class files of text: in each line an instruction, a label, or what stands for several."""
 
 from __future__ import annotations
 
+import re
 import struct
+from collections.abc import Iterator
 
 from jvmti.classfile.opcodes import OPCODES
 
@@ -10,6 +12,19 @@ _NEEDS_REFERENCE = {
     *("getstatic", "putstatic", "getfield", "invokestatic", "invokevirtual", "invokespecial")
 }
 _NEEDS_CLASS = {"anewarray", "checkcast"}
+
+UNSAFE = "jdk/internal/misc/Unsafe"
+_GET_UNSAFE = f"getstatic THIS.unsafe L{UNSAFE};"
+_MACROS: dict[str, str] = {
+    # An address in a local, and what is so far behind it.
+    "address": "lload {0}\nldc2_w {1}\nladd",
+    "read": f"{_GET_UNSAFE}\naddress {{0}} {{1}}\ninvokevirtual {UNSAFE}.getLong (J)J",
+    # What it was before; other threads count there, too.
+    "count": f"{_GET_UNSAFE}\naconst_null\naddress {{0}} {{1}}\nlconst_1\n"
+    f"invokevirtual {UNSAFE}.getAndAddLong (Ljava/lang/Object;JJ)J",
+}
+
+_LOADS = {"V": "", "I": "i", "J": "l", "F": "f", "D": "d"}
 
 _NUMBER_OF = {name: number for number, (name, _) in enumerate(OPCODES)}
 _TAKES = dict(OPCODES)
@@ -49,15 +64,31 @@ class Constants:
         return struct.pack(">H", self._next) + b"".join(self._found)
 
 
+def _expanded(text: str) -> Iterator[str]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, *rest = line.split()
+        if name == "address" and len(rest) == 1:
+            yield from _expanded(f"lload {rest[0]}")
+        elif name in _MACROS:
+            yield from _expanded(_MACROS[name].format(*rest, *[""] * (2 - len(rest))))
+        elif name[1:] in ("load", "store") and int(rest[0]) < 4:
+            yield f"{name}_{rest[0]}"
+        else:
+            yield line
+
+
 def assemble(text: str, constants: Constants) -> tuple[bytes, bytes]:
     """Code of text and its table of handlers: in each line an instruction, or a label and a colon.
+
+    ``address LOCAL OFFSET`` pushes an address, ``read`` the number there, and ``count`` adds one to
+    it; a number of a local that has an instruction of its own becomes that.
 
     What is thrown between the labels ``try`` and ``failed`` is caught at the latter.
     """
     code = bytearray()
     labels: dict[str, int] = {}
     jumps: list[tuple[int, int, str]] = []
-    for line in filter(None, map(str.strip, text.splitlines())):
+    for line in _expanded(text):
         if line.endswith(":"):
             labels[line[:-1]] = len(code)
             continue
@@ -93,8 +124,33 @@ def assemble(text: str, constants: Constants) -> tuple[bytes, bytes]:
     return bytes(code), caught
 
 
+def where_it_holds(name: str, descriptor: str) -> dict[str, tuple[int, int, str]]:
+    """The method of that name that has a condition in front: it calls the other, or gives zero."""
+    arguments, _, result = descriptor[1:].partition(")")
+    types = re.findall(r"\[*(?:L[^;]*;|.)", arguments)
+    loads = []
+    local = 1
+    for one in types:
+        loads.append(f"{_LOADS.get(one, 'a')}load {local}")
+        local += 1 + (one in "JD")
+    kind = _LOADS.get(result, "a")
+    zero = {"": "", "a": "aconst_null"}.get(kind, f"{kind}const_0")
+    pushed = "\n".join(loads)
+    text = f"""
+        iload_0
+        ifeq off
+        {pushed}
+        invokestatic THIS.{name} {descriptor}
+        {kind}return
+        off:
+        {zero}
+        {kind}return
+        """
+    return {f"{name} (I{descriptor[1:]}": (max(local - 1, 2), local, text)}
+
+
 def class_file(constants: Constants, body: bytes) -> bytes:
     return struct.pack(">IHH", 0xCAFEBABE, 0, 49) + constants.table() + body
 
 
-__all__ = ["Constants", "assemble", "class_file"]
+__all__ = ["UNSAFE", "Constants", "assemble", "class_file", "where_it_holds"]

@@ -13,19 +13,9 @@ CHANGES["counted (I)I"] = (
     {control}
     invokevirtual {unsafe}.getLong (J)J
     lstore_1
-    getstatic THIS.unsafe L{unsafe};
-    aconst_null
-    lload_1
-    ldc2_w {reached}
-    ladd
-    lconst_1
-    invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+    count 1 {reached}
     lstore_3
-    getstatic THIS.unsafe L{unsafe};
-    lload_1
-    ldc2_w {every}
-    ladd
-    invokevirtual {unsafe}.getLong (J)J
+    read 1 {every}
     lstore 5
     lload 5
     lconst_1
@@ -40,11 +30,7 @@ CHANGES["counted (I)I"] = (
     lload_3
     lload 5
     ldiv
-    getstatic THIS.unsafe L{unsafe};
-    lload_1
-    ldc2_w {most}
-    ladd
-    invokevirtual {unsafe}.getLong (J)J
+    read 1 {most}
     lcmp
     ifge off
     iconst_1

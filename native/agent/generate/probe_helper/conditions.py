@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from probe_helper.assembler import where_it_holds
+
 # Follows a path of fields from local 3: `paths` has, by set and step, the classes of the objects on
 # the way, and behind them the offsets and the type of the last field, 1 for int and 2 for long.
 # Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there.
@@ -168,21 +170,7 @@ CONDITIONS: dict[str, tuple[int, int, str]] = {
         lreturn
         """,
     ),
-    # The same, where a condition holds.
-    "start (II)J": (
-        2,
-        2,
-        """
-        iload_0
-        ifeq off
-        iload_1
-        invokestatic THIS.start (I)J
-        lreturn
-        off:
-        lconst_0
-        lreturn
-        """,
-    ),
+    **where_it_holds("start", "(I)J"),
     # How long ago a call began; -1 where nobody knows.
     "elapsed (J)J": (
         4,
@@ -270,22 +258,7 @@ CONDITIONS: dict[str, tuple[int, int, str]] = {
         """,
     ),
     # Whether a step that the agent looks at holds, if what is before it does.
-    "test (IIILjava/lang/Object;)I": (
-        3,
-        4,
-        """
-        iload_0
-        ifeq off
-        iload_1
-        iload_2
-        aload_3
-        invokestatic THIS.test (IILjava/lang/Object;)I
-        ireturn
-        off:
-        iconst_0
-        ireturn
-        """,
-    ),
+    **where_it_holds("test", "(IILjava/lang/Object;)I"),
     # Null has no text: neither an equal one nor another.
     "test (Ljava/lang/Object;Ljava/lang/String;I)I": (
         3,

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
+from probe_helper.assembler import where_it_holds
+
 RECORDS: dict[str, tuple[int, int, str]] = {
-    # The same as the other one, where a condition holds.
-    "begin (IIIJ)J": (
-        5,
-        5,
-        """
-        iload_0
-        ifeq off
-        iload_1
-        iload_2
-        lload_3
-        invokestatic THIS.begin (IIJ)J
-        lreturn
-        off:
-        lconst_0
-        lreturn
-        """,
-    ),
+    **where_it_holds("begin", "(IIJ)J"),
     # Claims a record: its address, or 0.  Locals: 4 control, 6 lanes, 8 now, 10 thread,
     # 12 head, 14 lane, 16 record.  C2 inlines no method beyond 325 bytes, so what is rare is
     # elsewhere; the owner of a lane is alone in it.
@@ -34,9 +20,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         {is_gone}
         {control}
         lstore 4
-        getstatic THIS.unsafe L{unsafe};
-        lload 4
-        invokevirtual {unsafe}.getLong (J)J
+        read 4
         lstore 6
         lconst_0
         lstore 8
@@ -49,19 +33,11 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         lload 8
         lload_2
         lsub
-        getstatic THIS.unsafe L{unsafe};
-        lload 4
-        ldc2_w {shortest}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 4 {shortest}
         lcmp
         iflt off
         untimed:
-        getstatic THIS.unsafe L{unsafe};
-        lload 6
-        ldc2_w {every}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 6 {every}
         lconst_1
         lcmp
         ifle each
@@ -79,23 +55,15 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         lshl
         ladd
         lstore 14
-        getstatic THIS.unsafe L{unsafe};
-        lload 14
-        ldc2_w {owner}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 14 {owner}
         lload 10
         lcmp
         ifeq own
-        lload 14
-        ldc2_w {owner}
-        ladd
+        address 14 {owner}
         lload 10
         invokestatic THIS.owns (JJ)I
         ifne own
-        lload 14
-        ldc2_w {shared_lanes}
-        ladd
+        address 14 {shared_lanes}
         lstore 14
         lload 4
         lload 14
@@ -109,9 +77,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         lconst_0
         lreturn
         own:
-        getstatic THIS.unsafe L{unsafe};
-        lload 14
-        invokevirtual {unsafe}.getLong (J)J
+        read 14
         lstore 12
         lload 4
         lload 14
@@ -139,23 +105,17 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         lload 10
         invokestatic THIS.head (JJJJJ)V
         getstatic THIS.unsafe L{unsafe};
-        lload 16
-        ldc2_w {site}
-        ladd
+        address 16 {site}
         iload_1
         invokevirtual {unsafe}.putInt (JI)V
         getstatic THIS.unsafe L{unsafe};
-        lload 16
-        ldc2_w {probes}
-        ladd
+        address 16 {probes}
         iload_0
         invokevirtual {unsafe}.putInt (JI)V
         lload 16
         lreturn
         full:
-        lload 14
-        ldc2_w {dropped}
-        ladd
+        address 14 {dropped}
         lconst_1
         invokestatic THIS.add (JJ)V
         goto off
@@ -166,18 +126,8 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         8,
         2,
         """
-        getstatic THIS.unsafe L{unsafe};
-        aconst_null
-        lload_0
-        ldc2_w {reached}
-        ladd
-        lconst_1
-        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {every}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        count 0 {reached}
+        read 0 {every}
         lrem
         lconst_0
         lcmp
@@ -194,9 +144,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         8,
         4,
         """
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        invokevirtual {unsafe}.getLong (J)J
+        read 0
         lconst_0
         lcmp
         ifne off
@@ -219,17 +167,9 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         """
         ldc2_w {lane_size}
         lload 4
-        getstatic THIS.unsafe L{unsafe};
-        lload_2
-        ldc2_w {tails}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 2 {tails}
         lsub
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {size}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 0 {size}
         lmul
         lcmp
         ireturn
@@ -263,13 +203,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         lload 4
         lreturn
         full:
-        getstatic THIS.unsafe L{unsafe};
-        aconst_null
-        lload_2
-        ldc2_w {dropped}
-        ladd
-        lconst_1
-        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        count 2 {dropped}
         pop2
         ldc2_w -1
         lreturn
@@ -281,21 +215,13 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         9,
         6,
         """
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {records}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 0 {records}
         lload_2
         bipush {lane_per_line_bits}
         lshl
         ladd
         lload 4
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {size}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 0 {size}
         lmul
         ldc2_w {lane_end}
         land
@@ -309,29 +235,21 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         10,
         """
         getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {claimed}
-        ladd
+        address 0 {claimed}
         lload_2
         lconst_1
         ladd
         invokevirtual {unsafe}.putLong (JJ)V
         getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {time}
-        ladd
+        address 0 {time}
         lload 4
         invokevirtual {unsafe}.putLong (JJ)V
         getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {started}
-        ladd
+        address 0 {started}
         lload 6
         invokevirtual {unsafe}.putLong (JJ)V
         getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {thread}
-        ladd
+        address 0 {thread}
         lload 8
         invokevirtual {unsafe}.putLong (JJ)V
         return
@@ -344,9 +262,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         """
         getstatic THIS.unsafe L{unsafe};
         lload_0
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        invokevirtual {unsafe}.getLong (J)J
+        read 0
         lload_2
         ladd
         invokevirtual {unsafe}.putLong (JJ)V
@@ -365,11 +281,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
         getstatic THIS.unsafe L{unsafe};
         aconst_null
         lload_0
-        getstatic THIS.unsafe L{unsafe};
-        lload_0
-        ldc2_w {claimed}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 0 {claimed}
         invokevirtual {unsafe}.putLongRelease (Ljava/lang/Object;JJ)V
         off:
         return
@@ -421,7 +333,7 @@ RECORDS: dict[str, tuple[int, int, str]] = {
 }
 
 VALUES: dict[str, tuple[int, int, str]] = {}
-# Of each type: how its `put` loads it, and how Unsafe writes it.
+# Of each type: how its `put` loads it, the local behind it, and how Unsafe writes it.
 for _letter, _load, _offset, _write in (
     ("I", "iload_2\ni2l", 3, "putLong (JJ)V"),
     ("J", "lload_2", 4, "putLong (JJ)V"),
@@ -438,24 +350,7 @@ for _letter, _load, _offset, _write in (
         ifeq off
         getstatic THIS.unsafe L{{unsafe}};
         lload_0
-        iload_{_offset}
-        i2l
-        ladd
-        {_load}
-        invokevirtual {{unsafe}}.{_write}
-        off:
-        lload_0
-        lreturn
-        """
-        if _offset < 4
-        else f"""
-        lload_0
-        lconst_0
-        lcmp
-        ifeq off
-        getstatic THIS.unsafe L{{unsafe}};
-        lload_0
-        iload 4
+        iload {_offset}
         i2l
         ladd
         {_load}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from probe_helper.assembler import where_it_holds
+
 STOPS: dict[str, tuple[int, int, str]] = {}
 # A thread that stops: its variables go into an array, which is null where it goes on.
 STOPS["stop (III)[Ljava/lang/Object;"] = (
@@ -20,22 +22,7 @@ STOPS["stop (III)[Ljava/lang/Object;"] = (
     areturn
     """,
 )
-STOPS["stop (IIII)[Ljava/lang/Object;"] = (
-    3,
-    4,
-    """
-    iload_0
-    ifeq off
-    iload_1
-    iload_2
-    iload_3
-    invokestatic THIS.stop (III)[Ljava/lang/Object;
-    areturn
-    off:
-    aconst_null
-    areturn
-    """,
-)
+STOPS |= where_it_holds("stop", "(III)[Ljava/lang/Object;")
 STOPS["stopped ([Ljava/lang/Object;II)V"] = (
     3,
     3,

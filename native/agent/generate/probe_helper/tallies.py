@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
+from probe_helper.assembler import where_it_holds
+
 TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
     # Counts a call by how long it took.
-    "tally (IIIJ)V": (
-        5,
-        5,
-        """
-        iload_0
-        ifeq off
-        iload_1
-        iload_2
-        lload_3
-        invokestatic THIS.tally (IIJ)V
-        off:
-        return
-        """,
-    ),
+    **where_it_holds("tally", "(IIJ)V"),
     "tally (IIJ)V": (
         6,
         4,
@@ -120,17 +109,11 @@ TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
         i2l
         ladd
         lstore 8
-        getstatic THIS.unsafe L{unsafe};
-        lload 6
-        ldc2_w {stripe_owner}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        read 6 {stripe_owner}
         lload 4
         lcmp
         ifeq own
-        lload 6
-        ldc2_w {stripe_owner}
-        ladd
+        address 6 {stripe_owner}
         lload 4
         invokestatic THIS.owns (JJ)I
         ifne own
@@ -179,18 +162,12 @@ TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
         ladd
         lconst_1
         invokestatic THIS.add (JJ)V
-        lload_0
-        ldc2_w {sum}
-        ladd
+        address 0 {sum}
         lload_3
         invokestatic THIS.add (JJ)V
-        lload_0
-        ldc2_w {longest}
-        ladd
+        address 0 {longest}
         lstore 5
-        getstatic THIS.unsafe L{unsafe};
-        lload 5
-        invokevirtual {unsafe}.getLong (J)J
+        read 5
         lload_3
         lcmp
         ifge off
@@ -248,14 +225,10 @@ TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
         12,
         """
         getstatic THIS.unsafe L{unsafe};
-        lload_1
-        ldc2_w {shared_stripe_line}
-        ladd
+        address 1 {shared_stripe_line}
         lconst_1
         invokevirtual {unsafe}.putLong (JJ)V
-        lload_3
-        ldc2_w {shared_stripes}
-        ladd
+        address 3 {shared_stripes}
         lstore_3
         lconst_0
         lstore 8
@@ -293,18 +266,14 @@ TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
         iflt off
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload_3
-        ldc2_w {sum}
-        ladd
+        address 3 {sum}
         lload 8
         invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
         pop2
         again:
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload_3
-        ldc2_w {longest}
-        ladd
+        address 3 {longest}
         invokevirtual {unsafe}.getLongVolatile (Ljava/lang/Object;J)J
         lstore 10
         lload 10
@@ -313,9 +282,7 @@ TALLIES_OF_CALLS: dict[str, tuple[int, int, str]] = {
         ifge off
         getstatic THIS.unsafe L{unsafe};
         aconst_null
-        lload_3
-        ldc2_w {longest}
-        ladd
+        address 3 {longest}
         lload 10
         lload 8
         invokevirtual {unsafe}.compareAndSetLong (Ljava/lang/Object;JJJ)Z
