@@ -284,6 +284,25 @@ def test_conditions_know_what_is_at_a_place(vm: jvmti.VM, placed: JavaProgram) -
         assert hits_of(none, 0) == []
 
 
+def test_patterns_of_calls_leave_constructors_out_as_those_of_traces_do(
+    vm: jvmti.VM, placed: JavaProgram
+) -> None:
+    with (
+        vm.trace("Placed$Thing.*", summary=True) as trace,
+        vm.logpoint("Placed$Thing.*", by="method") as log,
+        vm.logpoint("return Placed$Thing.*", by="method") as returns,
+        vm.logpoint("Placed$Thing.<init>", by="method") as named,
+        vm.logpoint("write * in Placed$Thing.*", by="place") as writes,
+    ):
+        placed.ask("2")
+        traced, *others = (
+            {one.name for one in set_of.summary()} for set_of in (trace, log, returns, named)
+        )
+        assert others == [traced, traced, {"Placed$Thing.<init>"}]
+        assert len(traced) > 1
+        assert any("<init>" in one.name for one in writes.summary())  # code of theirs is code
+
+
 def test_hits_are_counted_in_the_target(vm: jvmti.VM, placed: JavaProgram) -> None:
     with (
         vm.logpoint("new * in Placed*.*", by="place") as places,

@@ -138,14 +138,18 @@ def place_of(pattern: str) -> dict[str, Any]:
         ) from None
     return {
         "classes": where.classes,
-        # Not constructors and initializers, unless the pattern names them.
-        "methods": where.methods or (None if is_call else "[!<]*"),
+        "methods": where.methods if is_call else method_pattern(where.methods),
         "descriptors": where.descriptors,
         **{name: getattr(where, name) for name in CONDITIONS},
         "helper": HELPER,
         "owners": where.owners,
         "members": where.members,
     }
+
+
+def method_pattern(pattern: str | None) -> str:
+    """A pattern for methods that matches constructors and initializers only if it names them."""
+    return "[!<]*" if pattern is None or pattern == "*" else pattern
 
 
 def recorded(operands: tuple[Operand, ...], shape: RecordShape) -> dict[str, Any]:
@@ -167,6 +171,7 @@ __all__ = [
     "RecordShape",
     "call_probes",
     "is_call_pattern",
+    "method_pattern",
     "noting",
     "place_of",
     "recorded",

@@ -16,7 +16,7 @@ from jvmti.instrumentation.probes import (
 )
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
-from jvmti.tracing.call_probes import HELPER, noting
+from jvmti.tracing.call_probes import HELPER, method_pattern, noting
 from jvmti.tracing.conditions import STARTED, since
 
 _VALUE = {"value": Operand(Kind.VALUE, "X")}
@@ -56,6 +56,8 @@ _TEXTS = {
     Where.MONITOR_EXIT: "unlocks {target}",
 }
 _SITES = {site.name.lower().replace("_", "-"): site for site in WORDS}
+_OF_CALLS = {Where.ENTRY, Where.RETURN, Where.UNWIND}
+"""Kinds of places that calls of a method have; the others are in the code of methods."""
 _OF_METHODS = ("descriptors", *CONDITIONS)
 
 
@@ -92,7 +94,8 @@ class Place(NamedTuple):
             times: they ask how long a call took until then; others note when it began.
         """
         found = []
-        for position, (classes, methods) in enumerate(self.owners):
+        for position, (classes, named) in enumerate(self.owners):
+            methods = method_pattern(named) if self.site in _OF_CALLS else named
             began = f"{STARTED} {position}"
             of: dict[str, Any] = {"classes": classes, "methods": methods, "helper": HELPER}
             for name in _OF_METHODS:
