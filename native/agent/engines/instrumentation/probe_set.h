@@ -217,7 +217,7 @@ class ProbeSet {
   Index frame_numbers_;         // of a method and a location, among those of classes
   Index field_numbers_;         // of a class and a name, from 1
   Vector<KnownField> fields_;
-  Index woven_;             // hashes of the names of classes that have probes
+  Index woven_;  // hashes of the names of classes that have probes
   // When a class that was loading got its probes last, by the clock in milliseconds.
   int64_t loading_last_ = 0;
   uint64_t most_sites_ = 0;
