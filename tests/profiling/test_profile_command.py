@@ -126,8 +126,8 @@ def test_a_program_is_profiled_from_its_start(jvm: Jvm, java_classes: Callable[.
     program = [jvm.java, *jvm.args, "-cp", java_classes("Starting"), "Starting"]
     found = json.loads(done("profile", "--json", "--top", 10_000, "--", *program))
     used = {one["name"]: one["total"] / 1e9 for one in found["kinds"]["cpu"]["top"]}
-    # Half a second before its main method begins; a few samples find no stack on a busy machine.
-    assert 0.35 < used["Starting.<clinit>"] < 0.6
+    # Half a second of a processor before its main method begins, and its end right after.
+    assert 0.45 < used["Starting.<clinit>"] < 0.6
 
 
 def threads_of(program: JavaProgram) -> set[str]:

@@ -125,6 +125,8 @@ class LiveProfile(Profile):
             raise
         self._began_at = self._ended_at = time.time_ns()
         self._build()
+        # A short program would end with half of its samples unread.
+        self._at_death = vm.env.on("VMDeath", lambda event: self._read())
         names = " and ".join(kind.name.lower() for kind in wanted)
         self._reader = threading.Thread(
             target=self._read_on, name=f"profile of {names}", daemon=True
@@ -174,7 +176,8 @@ class LiveProfile(Profile):
     def stop(self) -> LiveProfile:
         """Take no more samples, and read those that there are; again it does nothing.
 
-        Of a VM that has ended, the profile has what was read until then.
+        Of a VM that has ended, the profile has the samples up to its end, and of one that was
+        killed those of all but the last half second.
         """
         if self._stopped:
             return self
@@ -184,6 +187,7 @@ class LiveProfile(Profile):
             self._requests.close()
             self._requests.update()
         try:
+            self._at_death.cancel()
             for part in self._parts:
                 part.source.stop()
             self._ended_at = time.time_ns()
