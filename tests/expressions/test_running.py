@@ -36,9 +36,10 @@ def test_a_caller_has_its_own_variables(stop: Stop) -> None:
 def test_what_runs_too_long_is_let_go_and_the_rest_stays_usable(
     vm: jvmti.VM, stop: Stop, frame: Frame
 ) -> None:
+    frame.evaluate("Thread.sleep(0)")  # what has to be looked up takes none of the time below
     begun = time.monotonic()
-    with pytest.raises(CallTimeout, match=r"Thread\.sleep\(\) did not return within 0\.3 s"):
-        frame.evaluate("Thread.sleep(3000)", timeout=0.3)
+    with pytest.raises(CallTimeout, match=r"Thread\.sleep\(\) did not return within 0\.5 s"):
+        frame.evaluate("Thread.sleep(3000)", timeout=0.5)
     # The thread is busy, which is said at once.
     for ask in (
         lambda: frame.evaluate("i"),
