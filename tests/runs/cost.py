@@ -13,6 +13,7 @@ import json
 import os
 import resource
 import sys
+import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -21,13 +22,15 @@ from typing import Any
 import pytest
 
 VARIABLE = "JVMTI_TEST_COST"
-COLUMNS = ("seconds", "jvms", "pythons", "tests")
+COLUMNS = ("seconds", "here", "wall", "jvms", "pythons", "tests")
+MEASURED = COLUMNS[:3]
+"""Processor seconds, those of the tests' own process, and wall time; kept as milliseconds."""
 
 
-def processor_seconds(*, with_children: bool) -> float:
-    """User and system time of this process, and of its children that have ended."""
-    whose = [resource.RUSAGE_SELF, *([resource.RUSAGE_CHILDREN] if with_children else [])]
-    return sum(one.ru_utime + one.ru_stime for one in map(resource.getrusage, whose))
+def processor_seconds(whose: int) -> float:
+    """User and system time of this process, or of its children that have ended."""
+    used = resource.getrusage(whose)
+    return used.ru_utime + used.ru_stime
 
 
 class Meter:
@@ -40,7 +43,7 @@ class Meter:
         self._path = directory / f"{os.getpid()}.json"
         self._costs: dict[str, Counter[str]] = defaultdict(Counter)
         self._started: Counter[str] = Counter()
-        self._before = 0.0
+        self._before = (0.0, 0.0, time.monotonic())
         directory.mkdir(parents=True, exist_ok=True)
         sys.addaudithook(self._hear)
 
@@ -56,10 +59,13 @@ class Meter:
                 return
 
     def _charge(self, file: str, jvm: str, tests: int = 0) -> None:
-        now = processor_seconds(with_children=self._with_children)
+        here = processor_seconds(resource.RUSAGE_SELF)
+        children = processor_seconds(resource.RUSAGE_CHILDREN) if self._with_children else 0.0
+        now = (here + children, here, time.monotonic())
         cost = self._costs[f"{file} {jvm}"]
         cost.update({**self._started, "tests": tests})
-        cost["milliseconds"] += round(1000 * (now - self._before))
+        for name, after, before in zip(MEASURED, now, self._before, strict=True):
+            cost[name] += round(1000 * (after - before))
         self._started.clear()
         self._before = now
 
@@ -109,8 +115,9 @@ def main() -> None:
     options = parser.parse_args()
     sums = total(options.directories, files=options.files)
     print(f"{'':48}" + "".join(f"{column:>9}" for column in COLUMNS))
-    for name, cost in sorted(sums.items(), key=lambda one: -one[1]["milliseconds"]):
-        cost["seconds"] = round(cost["milliseconds"] / 1000)
+    for name, cost in sorted(sums.items(), key=lambda one: -one[1]["seconds"]):
+        for measured in MEASURED:
+            cost[measured] = round(cost[measured] / 1000)
         print(f"{name:48}" + "".join(f"{cost[column]:9,}" for column in COLUMNS))
 
 
