@@ -25,6 +25,8 @@ CONCURRENT = "concurrent:concurrent:1.3.4"
 GROOVY = "org.codehaus.groovy:groovy-all:1.5.6"
 AVALON = "avalon-framework:avalon-framework:4.1.3"
 CLOJURE = "org.clojure:clojure:1.11.1"
+OLDER_COMPILER = "org.eclipse.jdt:ecj:3.32.0"
+"""The last that runs on Java 11; only tests on that need it."""
 CLOJURESCRIPT = "org.clojure:clojurescript:1.10.520"
 
 _ALL = (
@@ -42,6 +44,13 @@ def fetched(*names: str) -> list[Path]:
     """
     files = dict(zip(_ALL, maven.fetched(_ALL, jvms.ROOT / "build" / "jars"), strict=True))
     return [files[name] for name in names]
+
+
+def eclipse_compiler(jvm: jvms.Jvm) -> Path:
+    """The Eclipse compiler, in a version that runs on a JVM."""
+    if jvm.feature < 17:
+        return maven.fetched([OLDER_COMPILER], jvms.ROOT / "build" / "jars")[0]
+    return jvms.ROOT / ".jvms" / "ecj" / "ecj.jar"
 
 
 def with_sources(name: str) -> list[Path]:

@@ -63,16 +63,18 @@ class Moves {
     if (low + 1 == count) return one.at;
     return place < one.place ? one.at : one.at + (place - one.place);
   }
-  // The instruction itself; -1 for what was put between.
+  // The instruction itself; -1 for what was put in front of it, behind it, or behind all code.
   static int64_t original(const Move* moves, size_t count, uint32_t place) {
-    uint32_t at = before(moves, count, place);
-    if (count == 0) return at;
+    if (count == 0) return place;
     size_t low = 0;
     for (size_t high = count; high - low > 1;) {
       size_t middle = (low + high) / 2;
       (moves[middle].target <= place ? low : high) = middle;
     }
-    return place < moves[low].place ? -1 : int64_t{at};
+    const Move& one = moves[low];
+    if (low + 1 == count || place < one.place) return -1;
+    uint32_t at = one.at + (place - one.place);
+    return at < moves[low + 1].at ? int64_t{at} : -1;
   }
 
  private:

@@ -1,13 +1,14 @@
 """Events of programs that others wrote: by probes, in the order and with the values of the VM.
 
-    python tests/emulation/program_witness.py [--jvms 17,25] [--only ecj,h2]
+    python tests/emulation/program_witness.py [--jvms 11,17,21,25] [--only ecj,h2]
 
 The witness is a JVM that was started for events.  In it, and in one that was attached to late, the
 same code asks for the same events of some classes, while the Eclipse compiler compiles a program or
 the database H2 answers queries: entries, returns with their values, exceptional exits, every line
 with the local variables there, fields read and written with their values, exceptions caught.
-`Exception` is left out, which probes send where an exception is made, thrown or not.  Both
-sequences must be equal from the first event to the last.
+`Exception` is left out, which probes send where an exception is made, thrown or not.  Hits of
+logpoints at each kind of place, such as calls, new objects and monitors, are compared with the VM's
+single steps (`place_witness`).  All sequences must be equal from the first event to the last.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ import compiler  # noqa: E402
 import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+from emulation import place_witness  # noqa: E402
 from jvmti.interface.errors import Error  # noqa: E402
 from jvmti.target.agent_library import library_for_executable  # noqa: E402
 from programs import JavaProgram, JavaPrograms  # noqa: E402
@@ -64,7 +66,14 @@ COLUMNS = (
 )
 """What of a recorded event is no number of one JVM alone."""
 _NO_CODE = 0x0100 | 0x0400
+TRIES = 10
+"""Runs until none drops a hit."""
 Row = tuple[Any, ...]
+Way = Callable[[jvmti.VM, "Work", Callable[[], None]], dict[str, list[Row]]]
+
+
+class DroppedError(Exception):
+    """A program was faster than the reader of what it records."""
 
 
 class Work(NamedTuple):
@@ -76,11 +85,13 @@ class Work(NamedTuple):
     """All events of these are recorded."""
     closely: tuple[str, ...]
     """On each line of these the thread stops, and its variables are read."""
+    places: tuple[str, ...]
+    """Each kind of place in these is compared; each instruction of the first."""
 
 
-def compiling(to: Path) -> Work:
+def compiling(to: Path, jvm: jvms.Jvm) -> Work:
     """The Eclipse compiler compiles a program of the tests, in one thread."""
-    jar = jvms.ROOT / ".jvms" / "ecj" / "ecj.jar"
+    jar = jars.eclipse_compiler(jvm)
     package = "org.eclipse.jdt.internal.compiler"
     return Work(
         (
@@ -101,6 +112,18 @@ def compiling(to: Path) -> Work:
             )
         ),
         (f"{package}.codegen.BranchLabel",),
+        tuple(
+            f"{package}.{one}"
+            for one in (
+                "codegen.BranchLabel",
+                "Compiler",
+                "ast.TryStatement",
+                "ast.TypeDeclaration",
+                "codegen.StackMapFrame",
+                "flow.FlowContext",
+                "lookup.MethodScope",
+            )
+        ),
     )
 
 
@@ -117,6 +140,15 @@ def querying() -> Work:
             "org.h2.value.ValueVarchar",
         ),
         ("org.h2.message.DbException",),
+        (
+            "org.h2.message.DbException",
+            "org.h2.engine.Database",
+            "org.h2.index.IndexCursor",
+            "org.h2.jdbc.JdbcStatement",
+            "org.h2.mvstore.db.MVPrimaryIndex",
+            "org.h2.mvstore.db.MVSecondaryIndex",
+            "org.h2.schema.Schema",
+        ),
     )
 
 
@@ -182,7 +214,7 @@ class Lines:
             self._env.clear_breakpoint(*place)
 
 
-def streamed(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row], str]:
+def streamed(vm: jvmti.VM, work: Work, run: Callable[[], None]) -> dict[str, list[Row]]:
     """All events of some classes while a program runs, and what it answers.
 
     The VM's own breakpoints are the witness of steps, which probes send where lines begin.
@@ -195,37 +227,113 @@ def streamed(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row
             env.set_field_access_watch(cls, field)
             env.set_field_modification_watch(cls, field)
     events = [*EVENTS, "SingleStep" if late else "Breakpoint"]
-    blocks = []
     with ExitStack() as stack:
         if not late:
             stack.enter_context(Lines(vm, work.classes))
         stream = stack.enter_context(env.stream(events, classes=list(work.classes), thread=main))
         assert set(stream.emulated) == (set(events) if late else set())
-        done = threading.Event()
-
-        def read() -> None:
-            while not done.is_set():
-                blocks.append(stream.read(0.1))
-
-        reader = threading.Thread(target=read)
-        reader.start()
-        answer = run()
-        done.set()
-        reader.join()
-        blocks.append(stream.read(0.5))
-        assert stream.dropped == 0, stream.dropped
-    return [row for block in blocks for row in rows_of(block)], answer
+        blocks = read_while([stream], run)
+    names = {"SingleStep": "Line", "Breakpoint": "Line"}
+    rows = (row for _, block in blocks for row in rows_of(block, COLUMNS))
+    return {"events": [(names.get(kind, kind), *more) for kind, *more in rows]}
 
 
-def rows_of(block: Any) -> Iterator[Row]:
+def read_while(
+    recorders: Sequence[Any], run: Callable[[], None], waiting: Any = None
+) -> list[tuple[Any, Any]]:
+    """All that streams or logpoints record while a program runs, with which of them did.
+
+    Args:
+        recorders: the streams or logpoints.
+        run: runs the program.
+        waiting: a thread of it that is suspended while they are read, as it waits for no logpoint.
+    """
+    found: list[tuple[Any, Any]] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.wait(0.001 if waiting else 0.1):
+            if waiting is not None:
+                waiting.suspend()
+            found.extend([(one, one.read(0)) for one in recorders])
+            if waiting is not None:
+                waiting.resume()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    run()
+    done.set()
+    reader.join()
+    found.extend([(one, one.read(0)) for one in recorders])
+    dropped = sum(one.dropped for one in recorders)
+    if dropped:
+        raise DroppedError(dropped)
+    return found
+
+
+def rows_of(block: Any, columns: Sequence[str]) -> Iterator[Row]:
     """What two JVMs have in common of recorded events."""
-    kinds, *others = (list(block[name][:]) for name in COLUMNS)
-    others = [[None if value != value else value for value in one] for one in others]
-    lines = ("Line" if kind in ("SingleStep", "Breakpoint") else kind for kind in kinds)
-    return zip(lines, *others, strict=True)
+    values = [list(block[name][:]) for name in columns]
+    values = [[None if value != value else value for value in one] for one in values]
+    return zip(*values, strict=True)
 
 
-def stopped(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row], str]:
+def stepped(vm: jvmti.VM, work: Work, run: Callable[[], None]) -> dict[str, list[Row]]:
+    """What happens at each kind of place, by the VM's single steps."""
+    classes = [vm.find_class(name) for name in work.places]
+    codes = {one.name: place_witness.codes_of(one.class_file) for one in classes}
+    with vm.env.stream(
+        list(place_witness.EVENTS),
+        classes=list(work.places),
+        thread=vm.threads["main"],
+        policy="wait",
+    ) as stream:
+        blocks = read_while([stream], run)
+    rows = (row for _, block in blocks for row in rows_of(block, place_witness.COLUMNS))
+    found = place_witness.by_steps(rows, codes)
+    found["index"] = [row for row in found["index"] if row[0] == work.places[0]]
+    return {f"hits of {name}": hits for name, hits in found.items()}
+
+
+def logged(vm: jvmti.VM, work: Work, run: Callable[[], None]) -> dict[str, list[Row]]:
+    """The same by logpoints."""
+    places = [
+        (name, f"{name} {kind.place.format(owner)}", kind.text)
+        for name, kind in place_witness.KINDS.items()
+        for owner in (work.places[:1] if name == "index" else work.places)
+    ]
+    found: dict[str, list[Any]] = {name: [] for name in place_witness.KINDS}
+    for name, hits in read_places(vm, places, run):
+        found[name] += [hit for hit in hits if hit.thread == "main"]
+    return {
+        f"hits of {name}": [
+            (one.class_name, one.method, one.descriptor, one.line, one.text)
+            for one in sorted(hits, key=lambda one: one.time)
+        ]
+        for name, hits in found.items()
+    }
+
+
+def read_places(
+    vm: jvmti.VM, places: Sequence[tuple[str, str, str]], run: Callable[[], None]
+) -> list[tuple[str, Any]]:
+    """The hits at some places, by kinds, of a run of the program that they were all recorded of."""
+    for _ in range(TRIES):
+        with ExitStack() as stack:
+            logs = {}
+            for name, place, text in places:
+                with suppress(LookupError):  # the class has no such place
+                    log = vm.logpoint(place, text, limit=None, text_size=112)
+                    logs[stack.enter_context(log)] = name
+            try:
+                found = read_while(list(logs), run, vm.threads["main"])
+            except DroppedError:
+                continue
+            return [(logs[log], hits) for log, hits in found]
+    raise AssertionError(f"hits were dropped in each of {TRIES} runs")
+
+
+def stopped(vm: jvmti.VM, work: Work, run: Callable[[], None]) -> dict[str, list[Row]]:
     """The local variables on each line of some classes while a program runs."""
     env, shown = vm.env, Shown(vm)
     found: list[Row] = []
@@ -237,8 +345,8 @@ def stopped(vm: jvmti.VM, work: Work, run: Callable[[], str]) -> tuple[list[Row]
             found.append((name, event.location, *values))
 
         with env.on("Breakpoint", note, thread=vm.threads["main"]):
-            answer = run()
-    return found, answer
+            run()
+    return {"lines with variables": found}
 
 
 def begun(started: JavaPrograms, work: Work, options: Sequence[str]) -> JavaProgram:
@@ -253,30 +361,40 @@ def begun(started: JavaPrograms, work: Work, options: Sequence[str]) -> JavaProg
 def compared(
     jvm: jvms.Jvm, started: JavaPrograms, work: Work
 ) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
-    """The events of the VM itself, and those of probes: of streams, and of stops with variables."""
-    library = library_for_executable(jvm.java)
-    found: list[dict[str, list[Row]]] = []
-    answers: list[str] = []
-    for options in ((f"-agentpath:{library}=reserve",), ()):
-        program = begun(started, work, options)
-        numbers = count(2)
+    """The events of the VM itself, and those of probes: of streams, of stops with variables, of
+    places."""
+    ways: list[Way] = [streamed, *([stopped] if work.closely else [])]
+    reserved = f"-agentpath:{library_for_executable(jvm.java)}=reserve"
+    native = asked(started, work, [reserved], [*ways, *([stepped] if work.places else [])])
+    late = asked(started, work, [], ways)
+    if work.places:
+        # Hits come in bursts, for which nobody waits.
+        late |= asked(started, work, ["-Xint"], [logged])
+    assert native.pop("answer") == late.pop("answer")
+    return native, late
 
-        def run(program: JavaProgram = program, numbers: Iterator[int] = numbers) -> str:
-            program.send(f"run {next(numbers)}")
-            return program.expect(DONE, timeout=600)
 
-        with jvmti.attach(program.pid, capabilities="all", timeout=60, emulate=not options) as vm:
-            vm.timeout = 600
-            assert bool(vm.emulation.held(vm.env)) is not bool(options)
-            events, first = streamed(vm, work, run)
-            said = {"events": events}
-            answers.append(first)
-            if work.closely:
-                said["lines with variables"], answer = stopped(vm, work, run)
-                answers.append(answer)
-        found.append(said)
-    assert len(set(answers)) == 1, answers
-    return found[0], found[1]
+def asked(
+    started: JavaPrograms, work: Work, options: Sequence[str], ways: Sequence[Way]
+) -> dict[str, list[Row]]:
+    """What a JVM says in these ways about what the program does, and the program's answer."""
+    program = begun(started, work, options)
+    numbers = count(2)
+    found: dict[str, list[Row]] = {}
+    answers = set()
+
+    def run() -> None:
+        program.send(f"run {next(numbers)}")
+        answers.add(program.expect(DONE, timeout=600))
+
+    is_prepared = any("reserve" in one for one in options)
+    with jvmti.attach(program.pid, capabilities="all", timeout=60, emulate=not is_prepared) as vm:
+        vm.timeout = 600
+        assert bool(vm.emulation.held(vm.env)) is not is_prepared
+        for way in ways:
+            found |= way(vm, work, run)
+    assert len(answers) == 1, answers
+    return {**found, "answer": list(answers)}
 
 
 def first_difference(one: Sequence[Any], other: Sequence[Any]) -> str:
@@ -298,7 +416,7 @@ def first_difference(one: Sequence[Any], other: Sequence[Any]) -> str:
 def main() -> int:
     """Compare, and say what was the same."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--jvms", default="17,25")
+    parser.add_argument("--jvms", default="11,17,21,25")
     parser.add_argument("--only", default="ecj,h2")
     given = parser.parse_args()
     failed = 0
@@ -308,7 +426,7 @@ def main() -> int:
             with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
                 started = JavaPrograms(jvm, Path(folder))
                 stack.callback(started.close)
-                work = compiling(Path(folder) / "made") if name == "ecj" else querying()
+                work = compiling(Path(folder) / "made", jvm) if name == "ecj" else querying()
                 began = time.monotonic()
                 native, late = compared(jvm, started, work)
                 for what, events in native.items():
@@ -319,7 +437,7 @@ def main() -> int:
                     else:
                         kinds = Counter(row[0] for row in events if what == "events")
                         counts = ", ".join(f"{number:,} {kind}" for kind, number in kinds.items())
-                        said = f"{len(events):,} are the same {counts}"
+                        said = f"{len(events):,} are the same {counts}".rstrip()
                     print(f"{version}, {name}, {what}: {said}; {took}", flush=True)
     return failed
 

@@ -131,6 +131,8 @@ def test_variables_are_as_they_are_there(vm: jvmti.VM, logged: JavaProgram) -> N
         ("len(this.customer.scores)", 3),
         ("this.customer.scores.length", 3),
         ("len(what)", 5),
+        ("type(this)", ORDER),
+        ("type(this.customer.friend)", None),
         ("thread", "main"),
         ("thread.name", "main"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,7 @@ def test_exceptions_thrown_are_those_that_the_vm_reports(vm: jvmti.VM, placed: J
         "throw Placed.*",
         "throws {type(exception)}",
     )
-    assert [(line, text.removesuffix(".class")) for line, text in hits] == events
+    assert hits == events
     assert events == [(line_of("throw new"), "throws java.lang.IllegalStateException")] * 3
 
 
@@ -301,6 +302,29 @@ def test_patterns_of_calls_leave_constructors_out_as_those_of_traces_do(
         assert others == [traced, traced, {"Placed$Thing.<init>"}]
         assert len(traced) > 1
         assert any("<init>" in one.name for one in writes.summary())  # code of theirs is code
+
+
+def test_what_probes_of_others_do_is_no_place(vm: jvmti.VM, placed: JavaProgram) -> None:
+    members = [f"{kind} *.* in Placed*.*" for kind in ("call", "called", "read", "write")]
+    owners = [f"{kind} * in Placed*.*" for kind in ("new", "catch")]
+    others = [f"{kind} Placed*.*" for kind in ("throw", "return", "line", "index", "monitor-exit")]
+
+    def places() -> dict[str, dict[str, int]]:
+        with contextlib.ExitStack() as stack:
+            wanted = (*members, *owners, *others)
+            logs = [stack.enter_context(vm.logpoint(one, by="place")) for one in wanted]
+            placed.ask(str(ROUNDS), timeout=60)
+            return {log.place: {one.name: one.calls for one in log.summary()} for log in logs}
+
+    alone = places()
+    # One keeps values and has handlers, one holds arguments, one stands behind calls.
+    with (
+        vm.trace("Placed*.*", when="exception != None or took > 0"),
+        vm.trace("Placed*.*", objects=5),
+        vm.trace("call Placed*.* in Placed*.*"),
+    ):
+        assert places() == alone
+    assert all(alone.values())
 
 
 def test_hits_are_counted_in_the_target(vm: jvmti.VM, placed: JavaProgram) -> None:

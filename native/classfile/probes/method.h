@@ -385,6 +385,7 @@ class Method {
 
   Moves moves_;
   const Vector<Moves::Move>* earlier_ = nullptr;
+  bool is_inserted_ = false;  // the instruction is of probes that came earlier
   Vector<uint8_t> marks_;
   Vector<uint16_t> busy_;       // the first instruction, and those that are more than a copy
   Vector<uint16_t> handled_;    // those that are not copied together with their neighbours

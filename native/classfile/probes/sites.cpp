@@ -98,7 +98,11 @@ bool Method::before(uint32_t at, uint8_t op) {
   kept_here_.clear();
   uint8_t marks = marks_[at];
   if ((marks & (kBusy | kLineStart | kHandlerStart)) == 0) return true;
-  if ((marks & kHandlerStart) != 0 && is_wanted(Site::kCatch) && !caught(at)) return false;
+  // What probes of other sets do is no place, and their handlers are behind the code.
+  is_inserted_ = Moves::original(earlier_->begin(), earlier_->size(), at) < 0;
+  bool is_behind = !earlier_->empty() && at >= (*earlier_)[earlier_->size() - 1].target;
+  if ((marks & kHandlerStart) != 0 && !is_behind && is_wanted(Site::kCatch) && !caught(at))
+    return false;
   Place place;
   place.at = at;
   if ((marks & kLineStart) != 0 && is_wanted(Site::kLine)) {
@@ -108,9 +112,8 @@ bool Method::before(uint32_t at, uint8_t op) {
     if (!select(Site::kLine, &selected_, here) || !run(selected_, place)) return false;
   }
   if (is_wanted(Site::kIndex)) {
-    int64_t index = Moves::original(earlier_->begin(), earlier_->size(), at);
     auto here = [&](const Probe& probe) {
-      return index >= 0 && (probe.at < 0 || probe.at == index);
+      return !is_inserted_ && (probe.at < 0 || static_cast<uint32_t>(probe.at) == index_before(at));
     };
     if (!select(Site::kIndex, &selected_, here) || !run(selected_, place)) return false;
   }
@@ -120,6 +123,7 @@ bool Method::before(uint32_t at, uint8_t op) {
     place.value_type = result_;
     return select_all(Site::kReturn) && run_with_value(selected_, place);
   }
+  if (is_inserted_) return true;
   switch (op) {
     case kAthrow:
       if (!is_wanted(Site::kThrow)) return true;
@@ -167,7 +171,7 @@ bool Method::after(uint32_t at, uint8_t op) {
   if (!read_.empty() && !run_with_value(read_, after_)) return false;
   if (!entered_.empty() && !run(entered_, after_)) return false;
   bool is_array = op == kNewarray || op == kAnewarray || op == kMultianewarray;
-  return !is_array || !is_wanted(Site::kNew) || made_array(at, op);
+  return !is_array || is_inserted_ || !is_wanted(Site::kNew) || made_array(at, op);
 }
 
 bool Method::read_field(uint32_t at, uint8_t op) {

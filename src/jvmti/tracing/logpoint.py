@@ -23,7 +23,7 @@ from jvmti.tracing.probe_set import values_of
 from jvmti.tracing.records.calls import local_time, value_text
 from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import RecordedObject, Site
-from jvmti.tracing.summaries import Grouping
+from jvmti.tracing.summaries import Grouping, key_name
 from jvmti.tracing.traced_vm import TracedVM
 from jvmti.tracing.unmatched import check_conditions
 
@@ -184,6 +184,16 @@ def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:
 def _at_place(operand: Operand) -> Operand:
     """A value at that place, even of a parameter that was assigned to."""
     return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
+
+
+def _known(operand: Operand, value: Any) -> Any:
+    """A recorded value, as its expression means it."""
+    if operand.kind is Kind.TOOK:
+        return value / 1e9
+    if isinstance(value, tuple):
+        return "".join(value)  # the caller, a stack of one frame
+    names_class = operand.path is not None and operand.path.rpartition(".")[2] == "class"
+    return key_name(value) if names_class and value is not None else value
 
 
 def _condition(text: str | None, over: float, words: Mapping[str, Operand]) -> list[Step]:
@@ -353,13 +363,7 @@ class Logpoint(Recorder[Hit, Hits]):
             here = f"{site.name}:{site.line}" if site.line else site.name
             stack = (here, *(callers if isinstance(callers, tuple) else ()))[: self._frames]
         values = [
-            RecordedObject("", RecordedKind.ABSENT)
-            if slot is None
-            else value / 1e9
-            if operand.kind is Kind.TOOK
-            else "".join(value)
-            if isinstance(value, tuple)  # the caller, a stack of one frame
-            else value
+            RecordedObject("", RecordedKind.ABSENT) if slot is None else _known(operand, value)
             for operand, slot, value in zip(
                 self._template.operands, slots, recorded_values, strict=True
             )

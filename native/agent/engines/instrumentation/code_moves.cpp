@@ -127,11 +127,11 @@ bool join(const Moved* first, size_t first_count, const Moved* second, size_t se
           MovedCode* to) {
   uint32_t method = first[0].method;
   size_t at = 0;
-  for (size_t i = 0; i <= first_count; ++i) {
+  // The last of the first is the end of the code: what lies behind has come in addition.
+  for (size_t i = 0; i < first_count; ++i) {
     // Those of the second that lie in front of this one of the first, in code that was there.
-    for (; at < second_count; ++at) {
+    for (; at < second_count && second[at].move.at < first[i].move.target; ++at) {
       uint32_t there = second[at].move.at;
-      if (i < first_count && there >= first[i].move.target) break;
       if (i == 0) continue;
       const Moves::Move& before = first[i - 1].move;
       if (there <= before.place) continue;
@@ -140,7 +140,6 @@ bool join(const Moved* first, size_t first_count, const Moved* second, size_t se
         return false;
       }
     }
-    if (i == first_count) break;
     const Moves::Move& one = first[i].move;
     Moves::Move joined{one.at, moved_to(second, second_count, one.target).target,
                        moved_to(second, second_count, one.place).place};
