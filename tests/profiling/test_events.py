@@ -94,6 +94,8 @@ def test_waits_for_a_monitor_belong_to_their_place(vm: jvmti.VM, sites: JavaProg
     # The program takes the time around each wait, and may have to wait for a processor there.
     assert 0.85 * int(waited) < profile.weight < 1.01 * int(waited)
     assert set(profile.by("thread")) == {"waiter 0", "waiter 1"}
+    # Whole stacks, also the first ones, whose methods the VM has given no ids yet.
+    assert profile.share("java.lang.Thread.run") == 1
     assert profile.top(1, by="type")[0].name == "java.lang.Object"
     # The main thread holds it; of the two that wait, one has it for a moment before the other.
     owners = profile.by("owner").weights

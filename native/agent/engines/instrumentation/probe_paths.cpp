@@ -55,7 +55,7 @@ void ProbeSet::note_path(JNIEnv* jni, uint32_t step, jobject from) {
     path = path.from(size + 1);
     if (at == nullptr) return;
     LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
-    KnownField field = field_of(jni, at, name);
+    KnownField field = field_of(jni, klass, number_of(jni, klass), name);
     bool is_number = wanted.type == 'J' && i + 1 == length;
     if (is_number ? field.type != 'I' && field.type != 'J' : field.type != 'L') return;
     if (is_number) offsets[length] = field.type == 'I' ? kInt : kLong;

@@ -146,7 +146,7 @@ class ProbeSet {
     jfieldID id;
     char type;  // 0 where the class has no such field
   };
-  KnownField field_of(JNIEnv* jni, jobject object, classfile::Text name);
+  KnownField field_of(JNIEnv* jni, jclass klass, uint64_t noted, classfile::Text name);
   KnownField find_field(JNIEnv* jni, jclass klass, classfile::Text name);
   // What a path of fields leads to: an object, or a number.
   struct Found {

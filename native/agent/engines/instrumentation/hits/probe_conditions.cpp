@@ -79,9 +79,9 @@ ProbeSet::KnownField ProbeSet::find_field(JNIEnv* jni, jclass klass, classfile::
   return {nullptr, 0};
 }
 
-ProbeSet::KnownField ProbeSet::field_of(JNIEnv* jni, jobject object, classfile::Text name) {
-  LocalRef<jclass> klass(jni, jni->GetObjectClass(object));
-  uint32_t number = static_cast<uint32_t>(number_of(jni, klass));
+ProbeSet::KnownField ProbeSet::field_of(JNIEnv* jni, jclass klass, uint64_t noted,
+                                        classfile::Text name) {
+  uint32_t number = static_cast<uint32_t>(noted);
   uint64_t key = number;
   for (uint32_t i = 0; i < name.size; ++i) key = (key ^ name.data[i]) * 0x100000001B3u;
   {
@@ -121,7 +121,8 @@ ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* 
       at->reset(klass.release());
       continue;
     }
-    RecordedKind kind = static_cast<RecordedKind>(number_of(jni, klass) >> 32 & 0xFF);
+    uint64_t number = number_of(jni, klass);
+    RecordedKind kind = static_cast<RecordedKind>(number >> 32 & 0xFF);
     if (name == classfile::Text("length") && kind == RecordedKind::kArray) {
       jsize length = jni->GetArrayLength(static_cast<jarray>(at->get()));
       found = {'I', length, static_cast<double>(length)};
@@ -132,7 +133,7 @@ ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* 
       found = {'I', length, static_cast<double>(length)};
       continue;
     }
-    KnownField field = field_of(jni, *at, name);
+    KnownField field = field_of(jni, klass, number, name);
     if (field.type == 0) return {'\0', 0, 0};
     if (field.type == 'L') {
       at->reset(jni->GetObjectField(*at, field.id));

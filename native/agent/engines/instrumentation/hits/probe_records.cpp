@@ -144,10 +144,12 @@ void ProbeSet::write_stack(JNIEnv* jni, int own_frames, jint wanted, uint8_t* in
   jvmtiFrameInfo frames[kMost];
   jint space = static_cast<jint>(text_size_) / 4;
   if (wanted <= 0 || wanted > space) wanted = space;
-  jint depth = 0;
-  jint count = walk_stack(env_, nullptr, own_frames, frames, wanted < kMost ? wanted : kMost);
+  if (wanted > kMost) wanted = kMost;
+  jint count = walk_stack(env_, nullptr, own_frames, frames, wanted);
   if (count < 0) count = 0;
-  env_->GetFrameCount(nullptr, &depth);
+  jint depth = own_frames + count;
+  // The VM walks the whole stack for it.
+  if (count == wanted) env_->GetFrameCount(nullptr, &depth);
   for (jint i = 0; i < count; ++i) {
     uint32_t number = number_of(jni, frames[i]);
     std::memcpy(into + i * 4, &number, sizeof number);

@@ -1,13 +1,14 @@
 #include "agent/engines/profiling/samplings/allocation_events.h"
 
 #include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/samplings/stack_walk.h"
 #include "agent/sessions/environments.h"
 
 namespace jvmti {
 
 namespace {
 
-constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC};
+constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_SAMPLED_OBJECT_ALLOC, JVMTI_EVENT_CLASS_LOAD};
 
 // Who is sent events by the place of its number, which no other open profile has.
 struct Received {
@@ -51,6 +52,8 @@ const char* begin(int64_t bytes) {
   env->SetHeapSamplingInterval(static_cast<jint>(bytes));
   jvmtiEventCallbacks callbacks{};
   callbacks.SampledObjectAlloc = sampled;
+  callbacks.ClassLoad = class_loaded;
+  (void)StackWalk::prepare();
   interval = bytes;
   return listen(env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }

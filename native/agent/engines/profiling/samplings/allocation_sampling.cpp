@@ -12,7 +12,7 @@ namespace {
 void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject, jclass klass, jlong size) {
   uint32_t number = static_cast<EventThreads*>(profile.sampler)->sampled(jni, thread);
   if (number == EventThreads::kOurs) return;
-  uint32_t trace = stack_below(profile, profile.env, thread, klass);
+  uint32_t trace = stack_below(profile, profile.env, jni, thread, klass);
   if (trace == TraceTable::kNone) {
     profile.lost.fetch_add(1, std::memory_order_relaxed);
     return;

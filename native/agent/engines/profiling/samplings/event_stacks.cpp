@@ -1,6 +1,7 @@
 #include "agent/engines/profiling/samplings/event_stacks.h"
 
 #include "agent/core/agent.h"
+#include "agent/engines/profiling/samplings/stack_walk.h"
 
 namespace jvmti {
 
@@ -36,22 +37,39 @@ uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
   return made;
 }
 
-uint32_t stack_below(Profile& profile, jvmtiEnv* env, jthread thread, jclass klass) {
-  constexpr jint kMost = 256;
-  jvmtiFrameInfo found[kMost];
-  StackFrame frames[kMost + 1];
+namespace {
+
+constexpr jint kMostFrames = 256;
+constexpr jint kFirstWithVirtualThreads = 21;
+
+// In a function of its own: a thread that has just woken up does not touch this much of its stack.
+__attribute__((noinline)) jint ask_for_stack(jvmtiEnv* env, jthread thread, StackFrame* frames,
+                                             jint depth) {
+  jvmtiFrameInfo found[kMostFrames];
+  jint count = walk_stack(env, thread, 0, found, depth);
+  for (jint i = 0; i < count; ++i) frames[i] = StackFrame::of(found[i]);
+  return count < 0 ? 0 : count;
+}
+
+}  // namespace
+
+uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
+  StackFrame frames[kMostFrames + 1];
   Deallocated<char> type(env);
   if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE || type == nullptr) {
     return TraceTable::kNone;
   }
-  jint depth = profile.request.depth < kMost ? profile.request.depth : kMost;
-  jint count = walk_stack(env, thread, 0, found, depth);
-  if (count < 0) count = 0;
+  jint depth = profile.request.depth < kMostFrames ? profile.request.depth : kMostFrames;
+  bool is_virtual =
+      major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
+  jint count = is_virtual ? 0 : walk_in_callback(jni, frames + 1, depth);
+  if (count == 0) count = ask_for_stack(env, thread, frames + 1, depth);
   if (count == depth) profile.truncated.fetch_add(1, std::memory_order_relaxed);
   frames[0] = CodeNames::frame(CodeNames::kTypes + profile.names.note_type(type));
-  for (jint i = 0; i < count; ++i) frames[i + 1] = StackFrame::of(found[i]);
   return profile.trace(frames, static_cast<uint32_t>(count + 1));
 }
+
+void JNICALL class_loaded(jvmtiEnv*, JNIEnv*, jthread, jclass) {}
 
 const char* listen(jvmtiEnv* env, const jvmtiEventCallbacks& callbacks, const jvmtiEvent* events,
                    size_t count) {

@@ -27,7 +27,10 @@ class EventThreads : NoCopy {
 
 // The stack of the current thread with the class on top, which was allocated or is a lock's; kNone
 // without memory.
-uint32_t stack_below(Profile& profile, jvmtiEnv* env, jthread thread, jclass klass);
+uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
+
+// Does nothing. The VM walks stacks the quick way only while somebody listens to loaded classes.
+void JNICALL class_loaded(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
 
 // Null, or why an environment cannot have these events, with these callbacks.
 const char* listen(jvmtiEnv* env, const jvmtiEventCallbacks& callbacks, const jvmtiEvent* events,

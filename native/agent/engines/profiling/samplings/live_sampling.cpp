@@ -78,7 +78,7 @@ void LiveSampler::allocated(JNIEnv* jni, jthread thread, jobject object, jclass 
   if (birth.thread == EventThreads::kOurs) return;
   birth.time = epoch_now();
   birth.size = size;
-  birth.trace = stack_below(profile_, profile_.env, thread, klass);
+  birth.trace = stack_below(profile_, profile_.env, jni, thread, klass);
   uint32_t number = birth.trace == TraceTable::kNone ? 0 : keep(birth);
   if (number != 0 && tagging.load()->SetTag(object, tag_of(number)) == JVMTI_ERROR_NONE) return;
   if (number != 0) freed(number);

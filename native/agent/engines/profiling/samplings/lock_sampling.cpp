@@ -17,6 +17,7 @@
 #include "agent/engines/profiling/samplings/marked_time.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
+#include "agent/engines/profiling/samplings/stack_walk.h"
 #include "agent/engines/profiling/samplings/virtual_threads.h"
 #include "base/clock.h"
 
@@ -30,8 +31,10 @@ constexpr int64_t kMostPrice = 200000;    // what took longer waited for a proce
 constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
 constexpr int64_t kIdleLook = 200000000;  // the same while each wait has an owner
 constexpr jsize kMostAsked = 32;          // at once
+constexpr uint64_t kLines = 16;           // of waits, so that the sum of a thread is nearly right
 constexpr double kSome = 20;              // after these samples the period changes
 constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or after these
+constexpr int64_t kCount = 500000000;     // nanoseconds between two looks at processor time
 constexpr int64_t kLongest = 100000000;   // the longest period
 constexpr double kPrice = 50000;          // nanoseconds that a sample takes at most
 constexpr double kPart = 0.002;           // of the program's processor time, for samples
@@ -41,7 +44,7 @@ constexpr double kSpare = 100;            // samples beyond what it affords, whe
 constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
-                                  JVMTI_EVENT_THREAD_END};
+                                  JVMTI_EVENT_THREAD_END, JVMTI_EVENT_CLASS_LOAD};
 
 int64_t processor_time(clockid_t whose) {
   timespec used;
@@ -75,7 +78,8 @@ class LockSampler : NoCopy {
     int64_t began;
   };
   double chance();
-  int64_t weight_of(int64_t now, int64_t waited);
+  int64_t weight_of(int64_t now, int64_t waited, uint64_t thread);
+  double afforded(int64_t now);
   void find_period(int64_t now);
   bool may_ask();
   void pay(int64_t price);
@@ -100,11 +104,13 @@ class LockSampler : NoCopy {
   bool resting_ = false;  // whether the next look is far
   uint32_t random_ = 1;
   int64_t period_ = profile_.request.interval;
-  MarkedTime marks_;
+  MarkedTime marks_[kLines];
   double expected_ = 0;     // samples
   double spare_ = kSpare;   // samples, less than 0 where there were more than it affords
   int64_t counted_at_ = 0;  // since when
-  int64_t used_ = 0;        // the program's processor time at that moment
+  double afforded_ = kMost;
+  int64_t used_at_ = 0;  // when that was found
+  int64_t used_ = 0;     // the program's processor time at that moment
 };
 
 void LockSampler::prepare(JNIEnv* jni) {
@@ -140,7 +146,7 @@ double LockSampler::chance() {
 }
 
 // What a wait that is over counts for; 0 if it is not sampled.  Under the lock.
-int64_t LockSampler::weight_of(int64_t now, int64_t waited) {
+int64_t LockSampler::weight_of(int64_t now, int64_t waited, uint64_t thread) {
   if (waited < profile_.request.interval) return 0;
   find_period(now);
   double length = static_cast<double>(waited);
@@ -148,19 +154,33 @@ int64_t LockSampler::weight_of(int64_t now, int64_t waited) {
   expected_ += part < 1 ? part : 1;
   if (part >= 1) return waited;
   double next = static_cast<double>(period_);
-  return static_cast<int64_t>(marks_.pass(length, next, [this] { return chance(); }));
+  MarkedTime& marks = marks_[thread % kLines];
+  return static_cast<int64_t>(marks.pass(length, next, [this] { return chance(); }));
+}
+
+// Samples in a second that the program affords.  The kernel adds the time of all its threads up.
+double LockSampler::afforded(int64_t now) {
+  if (now - used_at_ < kCount) return afforded_;
+  int64_t used = processor_time(CLOCK_PROCESS_CPUTIME_ID);
+  if (used_at_ != 0) {
+    afforded_ = static_cast<double>(used - used_) * kPart / kPrice;
+    afforded_ *= 1e9 / static_cast<double>(now - used_at_);
+    if (afforded_ < kFewest) afforded_ = kFewest;
+    if (afforded_ > kMost) afforded_ = kMost;
+  }
+  used_at_ = now;
+  used_ = used;
+  return afforded_;
 }
 
 // Under the lock.
 void LockSampler::find_period(int64_t now) {
   int64_t passed = now - counted_at_;
   if (expected_ < kSome && passed < kSomeTime) return;
-  int64_t used = processor_time(CLOCK_PROCESS_CPUTIME_ID);
+  double second = afforded(now);
   if (counted_at_ != 0) {
     double seconds = static_cast<double>(passed + 1) / 1e9;
-    double wanted = static_cast<double>(used - used_) * kPart / kPrice;
-    if (wanted < kFewest * seconds) wanted = kFewest * seconds;
-    if (wanted > kMost * seconds) wanted = kMost * seconds;
+    double wanted = second * seconds;
     spare_ += wanted - expected_;
     if (spare_ > kSpare) spare_ = kSpare;
     if (spare_ < -kSpare) spare_ = -kSpare;
@@ -174,7 +194,6 @@ void LockSampler::find_period(int64_t now) {
   if (period > profile_.span) profile_.span = period;
   expected_ = 0;
   counted_at_ = now;
-  used_ = used;
 }
 
 // ---- questions ---------------------------------------------------------------------------------
@@ -329,13 +348,13 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     wait = waits_[place - 1];
     waits_[place - 1].began = 0;
     // One that began before the profile has no beginning.
-    weight = wait.began == 0 ? 0 : weight_of(now, now - wait.began);
+    weight = wait.began == 0 ? 0 : weight_of(now, now - wait.began, id);
   }
   if (weight == 0) return;
   uint32_t number = threads_.sampled(jni, thread);
   if (number == EventThreads::kOurs) return;
   LocalRef<jclass> klass(jni, jni->GetObjectClass(monitor));
-  uint32_t trace = stack_below(profile_, env, thread, klass);
+  uint32_t trace = stack_below(profile_, env, jni, thread, klass);
   if (trace == TraceTable::kNone) {
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
@@ -386,6 +405,8 @@ const char* start(JNIEnv* jni, Profile& profile) {
   callbacks.MonitorContendedEntered = entered;
   callbacks.ThreadStart = thread_start;
   callbacks.ThreadEnd = thread_end;
+  callbacks.ClassLoad = class_loaded;
+  (void)StackWalk::prepare();
   return listen(profile.env, callbacks, kEvents, sizeof kEvents / sizeof *kEvents);
 }
 

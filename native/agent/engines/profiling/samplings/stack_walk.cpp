@@ -25,7 +25,12 @@ constexpr jint kNoJavaFrames = 0;
 constexpr jint kBrokenJavaFrame = -5;  // of a thread that runs Java
 constexpr jint kThreadEnds = -8;
 
-using AsyncGetCallTrace = void (*)(void* trace, jint depth, void* context);
+struct Trace {
+  JNIEnv* jni;
+  jint count;
+  StackFrame* frames;
+};
+using AsyncGetCallTrace = void (*)(Trace* trace, jint depth, void* context);
 AsyncGetCallTrace async_get_call_trace;
 
 StackWalk* walks() {
@@ -374,6 +379,18 @@ int64_t StackWalk::mounted(const JNIEnv* jni) {
   }
   walking.fetch_sub(1, std::memory_order_relaxed);
   return found;
+}
+
+// The VM has noted where the thread left Java, and looks at no register.
+jint walk_in_callback(JNIEnv* jni, StackFrame* frames, jint depth) {
+  if (async_get_call_trace == nullptr) return 0;
+  static ucontext_t nowhere;
+  Trace trace{jni, 0, frames};
+  async_get_call_trace(&trace, depth, &nowhere);
+  for (jint i = 0; i < trace.count; ++i) {
+    if (frames[i].method == nullptr) return 0;
+  }
+  return trace.count < 0 ? 0 : trace.count;
 }
 
 bool StackWalk::cut_carrier() {

@@ -44,11 +44,6 @@ class StackWalk : NoCopy {
   bool cut_carrier();
 
  private:
-  struct Trace {
-    JNIEnv* jni;
-    jint count;
-    StackFrame* frames;
-  };
   friend void fault_in_walk(int signal, void* info, void* context);
   Outcome attempt(JNIEnv* jni, void* context, const CodeRanges& ranges, jint depth);
   // How many frames; `from` frames stay before them.
@@ -63,6 +58,10 @@ class StackWalk : NoCopy {
   sigjmp_buf out_;
   StackFrame frames_[layouts::Profiles::kDepth + 1];
 };
+
+// The stack of the current thread, a platform one, in a callback of JVM TI: with less work than JVM
+// TI has.  How many frames; none where JVM TI must be asked instead, as for methods without an id.
+jint walk_in_callback(JNIEnv* jni, StackFrame* frames, jint depth);
 
 // The program counter where a signal interrupted the thread; 0 where the machine is not known.
 uint64_t interrupted_at(const void* context);
