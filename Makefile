@@ -63,7 +63,6 @@ check: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/mypy --config-file tests/mypy.ini
 	$(BIN)/lint-imports --no-cache
 	@$(BIN)/clang-format --dry-run --Werror $(CPP)
 

@@ -286,8 +286,6 @@ def test_memory_that_shrinks_cannot_be_sealed_so_the_agent_never_maps_it(vm: jvm
 def test_the_controller_refuses_a_reply_beyond_its_shared_memory(
     vm: jvmti.VM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from jvmti.wire import columns
-
     threads = vm.env.get_all_threads() * 5000
     real = vm._session.request
 
@@ -300,7 +298,7 @@ def test_the_controller_refuses_a_reply_beyond_its_shared_memory(
         return reply
 
     monkeypatch.setattr(vm._session, "request", lying)
-    with pytest.raises(columns.ProtocolError, match="shared memory"):
+    with pytest.raises(jvmti.errors.ProtocolError, match="shared memory"):
         vm.env.map.get_thread_state(threads)
 
 

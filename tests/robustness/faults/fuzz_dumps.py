@@ -227,7 +227,7 @@ def sanitized() -> ctypes.CDLL:
     if not path.exists() or path.stat().st_mtime < newest:
         path.parent.mkdir(parents=True, exist_ok=True)
         subprocess.run([*COMPILE.split(), f"-I{NATIVE}", *sources, "-o", path], check=True)
-    own_libraries.own_folder = lambda: str(path.parent)
+    vars(own_libraries)["own_folder"] = lambda: str(path.parent)
     return ctypes.CDLL(str(path))
 
 

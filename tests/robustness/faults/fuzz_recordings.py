@@ -38,7 +38,7 @@ def use_sanitized() -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     sources = sorted((NATIVE / "recording").glob("*.cpp"))
     subprocess.run([*COMPILE.split(), f"-I{NATIVE}", *sources, "-o", path], check=True)
-    own_libraries.own_folder = lambda: str(path.parent)
+    vars(own_libraries)["own_folder"] = lambda: str(path.parent)
     ctypes.CDLL(str(path))
 
 
