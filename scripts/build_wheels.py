@@ -76,14 +76,13 @@ def build_libraries(machine: str, libc: Libc, build_type: str) -> None:
     build = BUILD / variant
     build.mkdir(parents=True, exist_ok=True)
     toolchain = write_toolchain(build, machine, libc)
-    together = "OFF" if build_type == "None" else "ON"
     run(
         ["cmake", "-G", "Ninja", "-S", ROOT / "native", "-B", build]
         + [f"-DCMAKE_BUILD_TYPE={build_type}", f"-DCMAKE_TOOLCHAIN_FILE={toolchain}"]
         + [f"-DPython_EXECUTABLE={sys.executable}", f"-DJVMTI_VARIANT={variant}"]
-        # Without that, the check alone would take twice as long.  It compiles each file by itself,
-        # though; `make install` anywhere but in CI shows what a file does not include.
-        + ["-DJVMTI_PRECOMPILE=ON", f"-DJVMTI_TOGETHER={together}"]
+        # Without that, it would take twice as long; `make install` anywhere but in CI shows what a
+        # file does not include.
+        + ["-DJVMTI_PRECOMPILE=ON", "-DJVMTI_TOGETHER=ON"]
         # Debugging information goes, the names of functions stay for crash reports.
         + ["-DCMAKE_SHARED_LINKER_FLAGS=-Wl,--strip-debug"]
     )
