@@ -1,8 +1,8 @@
 """Which of the JVMs each test runs on: with several, most tests run on some of them only.
 
 What shows a function or an event of the VM (conformance and events, with the fixture `evidence`)
-runs on every JVM.  The other tests of these folders, and robustness, run on the newest, and each on
-one of the others besides, in turn.  Where the VM decides what is found and done, tests run on the
+runs on every JVM.  The other tests of these folders, and robustness, run on one of them all, in
+turn: each second one on the newest.  Where the VM decides what is found and done, tests run on the
 oldest and on the newest; the rest on one of these two, in turn.  Whose
 turn it is depends on the name of the test alone, so that it does not change with other tests.
 `pytest --every-jvm` (`make test-all`) runs each test on every JVM where it may show anything of its
@@ -29,8 +29,8 @@ ON_EVERY_JVM = ("conformance", "events")
 nothing for the record, such as the rules for handlers, is as `IN_TURN`."""
 
 IN_TURN = ("robustness", "debug/test_frame_locals.py", "test_java_programs.py")
-"""The tests that run on the newest JVM and on one of the others, the interpreter-only VM among
-them, which differs in what it offers and survives."""
+"""Tests that take turns on all JVMs, the interpreter-only VM among them, which differs in what it
+offers and survives.  A folder has many tests of one matter, so that each JVM has some of them."""
 
 
 ON_TWO = (
@@ -97,7 +97,8 @@ class Choice:
         if not takes_turns and is_below(item, ON_EVERY_JVM) and shows:
             return True
         if not takes_turns and is_below(item, (*ON_EVERY_JVM, *IN_TURN)):
-            return jvm in [self._newest, *in_turn(self._others, item, able)]
+            often = [self._newest] * max(len(self._others), 1)
+            return jvm in in_turn([*often, *self._others], item, able)
         return jvm in in_turn(self._two, item, able)
 
     def _may(self, function: pytest.Item, jvm: jvms.Jvm) -> bool:
