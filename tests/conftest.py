@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import shutil
 import signal
 import tempfile
@@ -203,6 +204,7 @@ def is_whole_run(request: pytest.FixtureRequest) -> bool:
     awaited = {
         item.nodeid for item in request.session.items if counts(item.path) and not comes_last(item)
     }
+    awaited |= request.config.stash.get(ELSEWHERE, set())
     deadline = time.monotonic() + LONGEST_WAIT
     while missing := awaited - BOOK.gather(request.config.stash[PIECES]):
         if time.monotonic() > deadline:
@@ -216,6 +218,15 @@ LONGEST_WAIT = 1800
 
 PIECES: pytest.StashKey[Path] = pytest.StashKey()
 """The directory where each process of the run leaves its book."""
+
+SHARED = "JVMTI_TEST_EVIDENCE"
+"""A variable: a directory for the books of two runs that are one, as in CI."""
+
+RELEASED = "JVMTI_TEST_RELEASED"
+"""A variable: the JVM on which the other of them has the tests of conformance, with the wheel."""
+
+ELSEWHERE: pytest.StashKey[set[str]] = pytest.StashKey()
+"""The tests that the other run has."""
 
 FINISHED: set[str] = set()
 """The tests that count and that this process has run."""
@@ -233,7 +244,9 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = getattr(config, "workerinput", None)
     if worker is None:
         agent_builds.choose()
-    shared = worker["pieces"] if worker else tempfile.mkdtemp(prefix="jvmti-evidence-")
+    shared = worker["pieces"] if worker else os.environ.get(SHARED)
+    if shared is None:
+        shared = tempfile.mkdtemp(prefix="jvmti-evidence-")
     config.stash[PIECES] = Path(shared)
 
 
@@ -256,6 +269,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def comes_last(item: pytest.Item) -> bool:
     """Whether a test looks at what all the others have shown."""
     return item.path.name == "test_completeness.py"
+
+
+def is_shown_elsewhere(item: pytest.Item, jvm: str) -> bool:
+    """Whether a test is one of conformance on that JVM."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    return FOLDERS[0] in item.path.parents and str(parameters.get("jvm")) == jvm
 
 
 def is_whole(config: pytest.Config) -> bool:
@@ -291,6 +310,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     choice = choice_of(config)
     left_out = {item for item in items if not choice.is_for(item)}
+    if released := os.environ.get(RELEASED):
+        elsewhere = {item for item in items if is_shown_elsewhere(item, released)} - left_out
+        config.stash[ELSEWHERE] = {item.nodeid for item in elsewhere}
+        left_out |= elsewhere
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
         items[:] = [item for item in items if item not in left_out]
@@ -325,7 +348,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         return
     pieces = session.config.stash[PIECES]
     BOOK.gather(pieces)
-    shutil.rmtree(pieces)
+    if SHARED not in os.environ:
+        shutil.rmtree(pieces)
     if BOOK.shown:
         BOOK.save(SAVED, whole=is_whole(session.config))
 
