@@ -27,7 +27,13 @@ if TYPE_CHECKING:
     import programs
     from jvmti.interface.declaration import Declaration
 
-pytestmark = [pytest.mark.stress, pytest.mark.slow, pytest.mark.timeout(600)]
+# What lies is compiled, and what comes to whom is found, for each JVM anew.
+pytestmark = [
+    pytest.mark.file_in_turn,
+    pytest.mark.stress,
+    pytest.mark.slow,
+    pytest.mark.timeout(600),
+]
 
 
 BELIEVED = (
