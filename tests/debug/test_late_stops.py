@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -231,17 +232,20 @@ def test_an_exception_of_the_vms_own_stops_where_it_is_made(
     program.ask("join t")
 
 
-def test_callers_keep_their_names_when_their_class_gets_other_probes(
+def test_callers_keep_their_places_and_names_when_their_class_gets_other_probes(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     performing = vm.breakpoint("Stopping", "perform")
-    with vm.breakpoint("Stopping", "add") as stops:
+    with vm.breakpoint("Stopping", "add") as stops, ExitStack() as later:
         with performing as first:
             program.ask("start t add 2")
             taken(first)
+            # A version of the class in which it has the same probes.
+            later.enter_context(vm.watch("Stopping", "written"))
         stop = taken(stops)
         caller = stop.frames[1]
         assert caller.method.name == "perform"
+        assert caller.line == LINE["adding"]
         assert vm.lookup_env.is_method_obsolete(caller.method)
         names = [one.name for one in caller.locals.variables]
         assert names == ["what", "number", "sum", "i"]

@@ -11,8 +11,6 @@ namespace jvmti {
 
 inline Turn changing_classes;
 inline std::atomic<pthread_t> class_changer{};  // whose turn it is
-// That the VM gives breakpoints to somebody is known.
-inline std::atomic<bool> breakpoints_possible{false};
 
 // HotSpot takes the class file of a class that is to be retransformed without a lock. If another
 // thread redefines the class meanwhile, that file is freed, and hooks are shown whatever is there

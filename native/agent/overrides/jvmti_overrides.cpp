@@ -274,7 +274,6 @@ jvmtiError AddCapabilities(Call& call, const In<jvmtiCapabilities>& capabilities
   if (capabilities.c()->can_pop_frame || capabilities.c()->can_force_early_return) expect_leaving();
   jvmtiError error = call.env->AddCapabilities(capabilities.c());
   note_capabilities(call);
-  if (held(call.env).can_generate_breakpoint_events) breakpoints_possible = true;
   if (error != JVMTI_ERROR_NOT_AVAILABLE) return error;
   jvmtiCapabilities potential{};
   call.env->GetPotentialCapabilities(&potential);

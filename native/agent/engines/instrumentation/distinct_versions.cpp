@@ -1,7 +1,5 @@
 #include "agent/engines/instrumentation/distinct_versions.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstring>
 
@@ -42,25 +40,11 @@ void JNICALL class_file_load_hook(jvmtiEnv* env, JNIEnv* jni, jclass redefined, 
   *new_size = size;
 }
 
-// Whether anybody has breakpoints or can still get them; debuggers may have them to themselves.
-bool has_breakpoints() {
-  if (breakpoints_possible) return true;
-  jvmtiCapabilities potential{};
-  agent.env->GetPotentialCapabilities(&potential);
-  void* debugger = dlopen("libjdwp.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (debugger != nullptr) dlclose(debugger);
-  if (potential.can_generate_breakpoint_events != 0 || debugger != nullptr) {
-    breakpoints_possible = true;
-  }
-  return breakpoints_possible;
-}
-
 }  // namespace
 
 // Made for each change: environments are asked in the order of their age, and this one must see
 // what all others have made.
 DistinctVersions::DistinctVersions() {
-  if (!has_breakpoints()) return;
   jvmtiCapabilities wanted{};
   wanted.can_retransform_classes = 1;
   env_ = environment_with(wanted);

@@ -12,13 +12,12 @@ namespace jvmti {
 // slots deeper in every method than the class file says, in turns.
 //
 // HotSpot keeps a method that runs while its class changes. If the new version has the same code,
-// the VM sets breakpoints in both. It goes on to do so when a later version has other code, but
-// finds the instruction under a breakpoint by the method's name and the index alone. So it executes
-// an instruction of one version in the code of the other, and crashes. If no version has a method
-// in common with the one before, breakpoints are set in the newest only.
-//
-// Does nothing in a VM that cannot have breakpoints: methods that run stay the current version
-// there.
+// both have one method id, which goes on to a later version that has other code. Then places in the
+// running method are given with the id of code that it does not run, so that a debugger shows other
+// lines. The VM sets breakpoints in both, finds the instruction under a breakpoint by the method's
+// name and the index alone, executes an instruction of one version in the code of the other, and
+// crashes. If no version has a method in common with the one before, each has an id of its own, and
+// breakpoints are set in the newest only.
 class DistinctVersions : NoCopy {
  public:
   DistinctVersions();
