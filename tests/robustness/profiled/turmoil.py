@@ -109,6 +109,7 @@ def profile(
         while (left := seconds - (time.monotonic() - began)) > 0 or outcome.profiles < 2:
             kinds = CHOICES[outcome.profiles % len(CHOICES)]
             intervals = {kind: INTERVALS[kind] for kind in kinds}
+            used = _processor(program.pid)
             with vm.profile(*kinds, interval=intervals) as taken:
                 time.sleep(min(max(left, 0.5), random_.uniform(0.5, 3)))
             outcome.profiles += 1
@@ -117,8 +118,9 @@ def profile(
                 outcome.failed += one.failed or 0
                 outcome.lost += one.lost or 0
                 outcome.faults += _faults(one.notes)
-            if "cpu" in kinds:
-                assert len(taken["cpu"]) > 20, (mode, taken.limits)
+            used = _processor(program.pid) - used
+            if "cpu" in kinds and used > 0.2:  # on a busy machine it may have had nothing
+                assert len(taken["cpu"]) > 20, (mode, used, taken.limits)
                 assert taken["cpu"].top(3)
     outcome.seconds = time.monotonic() - began
     outcome.processor = _processor(program.pid) - before
