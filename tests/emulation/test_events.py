@@ -77,12 +77,8 @@ test_the_lock_of_a_popped_frame = differing(
 # Each JVM has to show what test_shown.py counts.  The rest takes turns: probes are the same on
 # every JVM, and each test starts a JVM to put them into its classes.
 _ARMING_ALL = (  # other tests show the same events, and to arm them takes seconds
-    "test_a_method_exit_brings_what_is_returned_whatever_its_type",
-    "test_a_native_method",
-    "test_an_event_for_one_thread_comes_from_no_other",
     "test_an_exception_comes_before_the_frames_are_left_and_its_catch_after",
     "test_an_exception_leaves_methods_without_a_value",
-    "test_an_exception_that_nobody_catches_has_no_place_where_it_is_caught",
     "test_callbacks_are_set_all_at_once",
     "test_each_of_two_environments_receives_what_it_enabled",
     "test_single_step",
