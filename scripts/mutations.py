@@ -67,7 +67,7 @@ MUTATIONS = (
     Mutation("an abstract method is called", "guards_jni.cpp", "(details->modifiers & 0x0400) != 0", "(details->modifiers & 0x0400) > 0x0400", JNI),
     Mutation("a receiver of any class is taken", "guards_jni.cpp", "if (receiver != nullptr && !is_instance", "if (receiver == nullptr && !is_instance", f"{JNI} tests/wire/test_wrong_handles.py"),
     Mutation("a slot is taken in the middle of a long", "guards_local.cpp", "found.type == '\\0' || found.type == kSecondHalf", "found.type == '\\0'", "tests/model/test_frames.py tests/robustness/calls/test_nulls.py"),
-    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !outbox_.failed(); ++i", "i < 1 && !outbox_.failed(); ++i", "tests/target/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
+    Mutation("a batch stops after its first call", "requests.cpp", "i < count && !out.failed() && !session.ending(); ++i", "i < 1 && !out.failed() && !session.ending(); ++i", "tests/target/test_ways_in.py tests/wire/test_codecs.py tests/conformance tests/wire/test_columns.py"),
     Mutation("a column of arguments is shifted", "requests.cpp", "for (int i = 0; i < parameters; ++i) {", "for (int i = 1; i < parameters; ++i) {", "tests/wire/test_columns.py"),
     Mutation("short frames are cut", "channel_socket.cpp", "parts[0] = {whole, sizeof header + size};", "parts[0] = {whole, sizeof header};", CALLS),
     Mutation("another number of a session's environments", "environments.cpp", "return number != 0 && number <= all_.size() && all_[number - 1]->disposed;", "return false;", "tests/robustness/leaving/test_interruptions.py tests/events"),
@@ -96,7 +96,7 @@ MUTATIONS = (
     Mutation("roots of ours are shown", "heap_referrers.cpp", "if (root && trace.ours(kind, info, *tag)) return 0;", "", f"{HEAP} tests/heap/live/test_own_references.py"),
     Mutation("retained sizes count the target's owners", "heap_referrers.cpp", "if ((mark.flags & kTarget) != 0) return 0;", "", HEAP),
     # ---- the agent: values, JNI, ends
-    Mutation("boxes are not opened", "object_reader.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
+    Mutation("boxes are not opened", "value_writer.cpp", "if (!jni_->IsInstanceOf(value, known.boxes[i])) continue;", "continue;", MODEL),
     Mutation("one element too many is read", "object_reader.cpp", "i - first < length.c() && writer.good(); ++i", "i - first <= length.c() && writer.good(); ++i", MODEL),
     Mutation("verbose output stays on", "session_end.cpp", "for (jint flag = 1; flag <= 4; flag *= 2) {", "for (jint flag = 8; flag <= 4; flag *= 2) {", "tests/robustness/leaving/test_leaving.py"),
     Mutation("counted JNI functions stay counted", "jni_interception.cpp", "for (int slot = 0; slot < kJniSlots; ++slot) counted[slot] = python_has[slot] = false;", "", "tests/conformance tests/events"),

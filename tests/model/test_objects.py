@@ -16,7 +16,9 @@ from interrupts import interrupted_at
 from jvmti.interface.errors import CallTimeout, InvalidFieldID, InvalidObject
 from jvmti.model.classes.ancestry import Ancestry
 from jvmti.model.objects.layouts import layout_of
-from jvmti.model.objects.reading import read_fields, read_linked
+from jvmti.model.objects.reading import Contents, read_fields, read_linked
+from jvmti.model.values.shown import ITEMS, shown_variables
+from jvmti.model.values.views import short_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -108,6 +110,31 @@ def test_each_field_of_a_message_is_checked_to_be_one_of_the_object(
     table = stranger["table"]
     with pytest.raises(InvalidFieldID, match="not one of the object"):
         read_linked(vm, table, link, [layout_of(nodes).find("key").field, first], 100)
+
+
+ARRAYS = ("ints", "booleans", "bytes", "chars", "shorts", "longs", "floats", "doubles")
+OTHERS = ("strings", "mixed", "matrix", "ArrayList", "circle", "LinkedList", "colour")
+
+
+def test_values_to_show_come_with_how_arrays_and_lists_begin(vm: jvmti.VM, kept: Any) -> None:
+    names = ARRAYS + OTHERS
+    values = [kept(name) for name in names]
+    array = vm.jni.new_object_array(len(values) + 1, vm.find_class("java.lang.Object"))
+    for at, value in enumerate(values):
+        vm.jni.set_object_array_element(array, at, value)
+    assert [repr(one) for one in values]
+    before = vm.stats.messages
+    found = dict(zip(names, shown_variables(vm, None, array), strict=False))
+    assert vm.stats.messages - before == 2  # one of them asks for the count
+    bare = {name for name, (_, contents) in found.items() if contents is None}
+    assert bare == {"LinkedList", "colour"}
+    for name, (value, contents) in found.items():
+        if contents is not None:
+            assert short_with(value, contents) == repr(kept(name))
+    long = vm.jni.new_object_array(1000, vm.find_class("java.lang.Object"))
+    vm.jni.set_object_array_element(array, 0, long)
+    first, contents = shown_variables(vm, None, array)[0]
+    assert (first, contents) == (long, Contents(1000, [None] * ITEMS))
 
 
 def test_fields_are_read_in_one_message_and_are_what_reflection_says(

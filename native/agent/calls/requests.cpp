@@ -114,32 +114,40 @@ bool Channel::call(const Header& header) {
   return made.status == JVMTI_ERROR_NONE;
 }
 
-// Several calls in one frame: each a function, an environment and its arguments; each reply a
-// status, flags and a payload.
+// Several calls in one frame.
 void Channel::batch(const Header& header) {
   outbox_.clear();
-  Reader reader(payload_, header.size);
+  if (!make_calls(jni, payload_, header.size, outbox_)) {
+    return malformed(header, "a batch is shorter than it says");
+  }
+  if (session.ending()) return;  // no thread waits for it
+  if (outbox_.failed()) return reply(header, trouble(outbox_.exhausted()));
+  reply(header, 0, &outbox_);
+}
+
+// Each is a function, an environment and its arguments; what it returns a status, flags and a
+// payload.
+bool Channel::make_calls(JNIEnv* environment, const uint8_t* data, size_t size, Writer& out) {
+  Reader reader(data, size);
   uint32_t count = reader.number<uint32_t>();
-  if (count > header.size) return malformed(header, "a batch is shorter than it says");
-  for (uint32_t i = 0; i < count && !outbox_.failed(); ++i) {
-    if (session.ending()) return;  // no thread waits for the rest
-    Header one = header;
+  if (count > size) return false;
+  for (uint32_t i = 0; i < count && !out.failed() && !session.ending(); ++i) {
+    Header one{};
     auto called = reader.number<layouts::Batched>();
     one.function = called.function;
     one.environment = called.environment;
     const uint8_t* from = reader.take(called.size);
-    if (reader.failed()) return malformed(header, "a batch is shorter than it says");
+    if (reader.failed()) return false;
     Reader arguments(from, called.size);
-    size_t head = outbox_.leave(sizeof(layouts::BatchResult));
-    size_t start = outbox_.size();
-    Call made(*this, jni);
-    single(made, one, arguments, outbox_);
-    if (outbox_.failed()) break;
-    outbox_.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
-                                            static_cast<uint32_t>(outbox_.size() - start)});
+    size_t head = out.leave(sizeof(layouts::BatchResult));
+    size_t start = out.size();
+    Call made(*this, environment);
+    single(made, one, arguments, out);
+    if (out.failed()) break;
+    out.fill(head, layouts::BatchResult{static_cast<uint16_t>(made.status), flags_of(made),
+                                        static_cast<uint32_t>(out.size() - start)});
   }
-  if (outbox_.failed()) return reply(header, trouble(outbox_.exhausted()));
-  reply(header, 0, &outbox_);
+  return true;
 }
 
 // One function over columns of arguments.  The request: rows, then for each parameter whether it

@@ -92,6 +92,9 @@ class Channel : NoCopy {
   // Raw monitors entered by the thread that calls now: the VM's own while it makes callbacks.
   Vector<HeldMonitor>& entered() { return walking() ? entered_in_walk_ : monitors; }
 
+  // Makes the calls of a batch, and writes what they return; false if it is shorter than it says.
+  bool make_calls(JNIEnv* jni, const uint8_t* data, size_t size, Writer& out);
+
   // A socket that came with the frame in progress; -1 without one.
   int take_socket();
   void shut_down();

@@ -56,6 +56,10 @@ class Delivery : NoCopy {
     Wire<List<T>>::write(call_, Sink{&payload_, 0}, count, const_cast<T*>(items), false);
   }
   void inlining(const void* compile_info);
+  // What calls return that the controller would make next, as a batch has it.
+  void calls(const uint8_t* data, size_t size) {
+    channel_->make_calls(call_.jni, data, size, payload_);
+  }
 
   void ask();
   Call& call() { return call_; }

@@ -85,8 +85,8 @@ class HaltedThread:
         reason: why, in the protocol's words.
         stack: as far as it is known.
         text: more of the reason.
-        frame_numbers: the numbers of its frames, by their depth.
-        shown_frames: what was shown of frames, by their places; see `HaltedThreads.add`.
+        frame_numbers: the numbers of its first frames.
+        shown_frames: what was shown of frames, as JSON, by their places; see `HaltedThreads.add`.
         classes: the classes of methods in it.
     """
 
@@ -100,8 +100,8 @@ class HaltedThread:
         self.reason = reason
         self.text = text
         self.stack: Stack | None = None
-        self.frame_numbers: dict[int, int] = {}
-        self.shown_frames: dict[Hashable, dict[str, Any]] = {}
+        self.frame_numbers: list[int] = []
+        self.shown_frames: dict[Hashable, str] = {}
         self.classes: dict[Method, Class] = {}
 
     def run(self, function: Callable[[], T], conversation: Conversation) -> T:
@@ -140,6 +140,7 @@ class StoppedThread(HaltedThread):
     def __init__(self, stop: Stop, number: int, reason: str, text: str | None = None) -> None:
         super().__init__(stop.thread, number, reason, text)
         self.stop = self._stop = stop
+        stop.foresee()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._using = threading.Lock()
         """Held while a Python thread uses the Java thread."""
@@ -161,6 +162,7 @@ class StoppedThread(HaltedThread):
         """See `HaltedThread.run`."""
         if self._is_over:
             raise _resumed(self.id)
+        self._stop.forget_foreseen()  # it may change anything
         conversation.read_meanwhile()  # it may be cancelled
         job = _Job(function)
         self._jobs.put(job)

@@ -6,9 +6,10 @@ import logging
 import struct
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from jvmti.debug.foreseen_calls import ForeseenCalls
 from jvmti.debug.late.event_probes import EventProbes, HaltedFrame
 from jvmti.debug.late.step_probes import StepProbes
 from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame
@@ -328,15 +329,38 @@ class BreakpointTable:
         if location <= _AT_END:
             location, about["is_at_end"] = _AT_END - location, True
         method = session.wrap(method_handle)
-        if event == Event.SINGLE_STEP and len(data) > at:
-            values, _, number, site, depth = _PROBE.unpack_from(data, at)
+        if event == Event.SINGLE_STEP:
+            self._stepped(owners, thread, method, location, about, data[at:])
+        else:
+            self._meet(event, owners, thread, method, location, about)
+
+    def _stepped(
+        self,
+        owners: list[StopRequest | None],
+        thread: Thread,
+        method: Any,
+        location: int,
+        about: dict[str, Any],
+        data: bytes,
+    ) -> None:
+        session = self._vm._session
+        values, _, number, site, depth = _PROBE.unpack_from(data)
+        foreseen = None
+        if len(data) > _PROBE.size and isinstance(owners[0], Steps):
+            foreseen = ForeseenCalls(session, owners[0].foreseen, data[_PROBE.size :])
+            about["foreseen"] = foreseen
+        probes = self._step_probes
+        halting: AbstractContextManager[None] = nullcontext()
+        if values:
             found = ProbedFramePlace(session.wrap(values), number, site, depth)
-            probes = self._step_probes
             if probes is not None and probes.number == number:
-                with self._halting(thread, probes.halted(found)):
-                    self._meet(event, owners, thread, method, location, about)
-                return
-        self._meet(event, owners, thread, method, location, about)
+                halting = self._halting(thread, probes.halted(found))
+        try:
+            with halting:
+                self._meet(Event.SINGLE_STEP, owners, thread, method, location, about)
+        finally:
+            if foreseen is not None:
+                foreseen.forget()
 
     @contextmanager
     def _halting(self, thread: Thread, halted: HaltedFrame) -> Iterator[None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from jvmti import refs
 from jvmti.debug.called_methods import declared
+from jvmti.debug.foreseen_calls import Call, encoded
 from jvmti.debug.late.reflected_calls import ReflectedCalls
 from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
@@ -43,6 +44,7 @@ class Steps(StopRequest):
         how: into calls, over them, or out of methods.
         by_line: whether a step ends at another line, instead of another instruction.
         skips: patterns for classes that steps into calls pass over.
+        foreseen: the calls that it takes along, see `ForeseenCalls`.
         unprobed_caller: the caller of the stepped method, if that call began before it got probes:
             the step ends at the end of the method then, see `Stop.is_at_end`.
 
@@ -65,6 +67,7 @@ class Steps(StopRequest):
     _reflected: StopRequest | None = None
     """Gives probes to what the thread is about to call by reflection, until the step has ended."""
     unprobed_caller: Method | None = None
+    foreseen: Sequence[Call] = ()
 
     def __init__(
         self,
@@ -180,10 +183,13 @@ class Steps(StopRequest):
                 ends = False
         env, _ = self._numbers[self._number]
         agent = AgentOperations(self._vm._session, env._number, ends=resumes is not None)
+        foreseen = None if self._at is None else self._at.foreseen
+        self.foreseen = () if foreseen is None else list(foreseen.made)
+        calls = encoded(self.foreseen)
         if resumes is not None:
             resumes()
         agent.step_thread(
-            self._number, self.thread, int(self.how), self.by_line, probes, ends, code
+            self._number, self.thread, int(self.how), self.by_line, probes, ends, code, calls
         )
         if resumes is not None:
             assert self._at is not None

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti import refs
 from jvmti.debug.conditions import ControllerCondition
+from jvmti.debug.foreseen_calls import ForeseenCalls
 from jvmti.debug.late.stop_probes import ProbedFrame, StopProbes
 from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
@@ -79,10 +80,12 @@ class Stop:
         is_at_end: whether a step has come to the end of its method, which is about to return. Only
             steps of an agent that was attached late end there, see `step`.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
+        foreseen: what has come along with it, see `ForeseenCalls`.
         is_alone: whether it is the only stop of this moment; several requests can share a place.
     """
 
     is_alone = False
+    foreseen: ForeseenCalls | None = None
     probed: ProbedFrame | None = None
     exception: Throwable | None = None
     catch_method: Method | None = None
@@ -244,6 +247,18 @@ class Stop:
                 yield
         finally:
             self._borrower = receiver
+
+    def foresee(self) -> None:
+        """A step from here takes along what is asked for at this stop, see `ForeseenCalls`."""
+        if self.foreseen is None:
+            self.foreseen = ForeseenCalls(self._vm._session)
+        self._borrowed.foreseen = self.foreseen.reply
+
+    def forget_foreseen(self) -> None:
+        """Use no more of the replies that came along with it: something may have changed."""
+        if self.foreseen is not None:
+            with self._borrowed.lock:
+                self.foreseen.forget()
 
     def _borrow(self) -> None:
         self._borrower = threading.get_ident()

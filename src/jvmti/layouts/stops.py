@@ -2,8 +2,8 @@
 
 The opening of a stop is `HEAD`, the numbers of the breakpoints, watchpoints and so on that it hit
 (32 bits each), `PLACE`, and what the event adds: of an exception `EXCEPTION`; of a field `FIELD`,
-with a value behind it where it is written; of a class `CLASS`; of a step that has ended at a probe
-`PROBE`.
+with a value behind it where it is written; of a class `CLASS`; of a step `PROBE`, all zero if it
+has not ended at one, and what the calls returned that were to be made there, as a batch has it.
 """
 
 from __future__ import annotations

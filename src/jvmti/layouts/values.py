@@ -22,6 +22,10 @@ class Letter(enum.IntEnum):
     TEXT = ord("t")
     TEXT_CUT = ord("u")
     """Text of which only the beginning was read."""
+    CONTENTS = ord("c")
+    """The first elements of the object before follow; its number is how many there are in all."""
+    END = ord("e")
+    """Of these elements."""
 
 
 __all__ = ["COUNTS", "Letter"]

@@ -235,7 +235,8 @@ class Values(NamedTuple):
     each primitive value (a ``double`` for the types with a point, else a ``long``); for each text
     how many UTF-16 units of it there are, four bytes; for each value its kind: the letter of its
     primitive type (also of one that came out of its box), ``n`` for null, ``t`` for text, ``u`` for
-    text that was cut off, ``l`` for any other object; and the texts, in UTF-16."""
+    text that was cut off, ``l`` for any other object; and the texts, in UTF-16. The contents of an
+    object may follow it: ``c``, with how many elements it has, the first of these, and ``e``."""
     objects: list[Object]
     """The other objects."""
 
@@ -727,6 +728,7 @@ class Operations(Calling):
         probes: Int,
         ends: Boolean,
         code: Int,
+        calls: Bytes,
     ) -> None:
         """Let a thread run for one step, and report that once.
 
@@ -739,6 +741,8 @@ class Operations(Calling):
             ends: with probes, the step goes no further than to the end of its method.
             code: refuse the step if a class has got other code since a stack had this number; -1
                 never does.
+            calls: made where the step ends, as a batch has them; their replies come with the
+                report. Empty makes none.
 
         Raises:
             InvalidLocation: a class has got other code since then.
@@ -1165,6 +1169,40 @@ class Operations(Calling):
             unbox: return boxed values as primitive ones.
             text: UTF-16 units of each text at most; -1 for all.
             same: return the existing handle of an object that has one.
+        """
+        ...
+
+    @operation(133)
+    def show_fields(
+        self, object: Object, fields: list[Field], sized: list[Field], items: Int, text: Int
+    ) -> Values:
+        """The values of fields of an object, and how each array or list among them begins.
+
+        Args:
+            object: the object.
+            fields: which.
+            sized: pairs of fields of lists: how many elements one has, and the array with them.
+            items: elements of each array or list at most.
+            text: UTF-16 units of each text among these at most; -1 for all.
+        """
+        ...
+
+    @operation(134)
+    def show_variables(
+        self,
+        thread: Thread | None,
+        values: ObjectArray | None,
+        sized: list[Field],
+        items: Int,
+        text: Int,
+    ) -> Values:
+        """The values in the array of a probe, numbers out of their boxes, and how each array or
+        list among them begins.
+
+        Args:
+            thread: at an event that the probe has reported; needed without an array.
+            values: the array, where it is known.
+            sized, items, text: as for `show_fields`.
         """
         ...
 

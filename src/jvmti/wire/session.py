@@ -103,7 +103,7 @@ class BorrowedConversation(Conversation):
     once.
     """
 
-    __slots__ = ("lender", "lock", "outer", "over")
+    __slots__ = ("foreseen", "lender", "lock", "outer", "over")
 
     def __init__(self, lender: Conversation, lock: threading.RLock) -> None:
         super().__init__(lender.channel, lender.number)
@@ -114,6 +114,8 @@ class BorrowedConversation(Conversation):
         """The borrower's conversation before."""
         self.over = False
         """The owner has taken it back."""
+        self.foreseen: Callable[[Request], Frame | None] | None = None
+        """Gives the replies of requests that have come already."""
 
 
 class _Local(threading.local):
@@ -558,6 +560,10 @@ class Session:
                 if conversation.over:
                     self.give_back(conversation)
                     raise StopOver(f"{request.name}(): the thread has resumed from this stop")
+                if conversation.foreseen is not None:
+                    found = conversation.foreseen(request)
+                    if found is not None:
+                        return found
                 if conversation.channel.late:
                     self.check_answers(conversation, f"{request.name}()", _GRACE)
                 return self._request(conversation.channel, conversation, request)

@@ -211,10 +211,12 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
     // place.
     bool due = step->stepping.probes == 0 &&
                session.stop_requests.has_place(kBreakpointEvent, method, location);
+    Writer calls;
     {
       Locked locked(step->mutex);
       step->stepping.state = Stepping::kIdle;
       step->stepping.due = due;
+      calls.swap(step->calls);
     }
     watch_steps(*step, jni, thread, false, false);
     if (!due) {
@@ -223,9 +225,13 @@ void stop_SingleStep(EventScope& scope, jvmtiEnv* env, JNIEnv* jni, jthread thre
       bool at_probe = step->stepping.probes != 0 && find_halted(jni, thread, &halted, &values);
       report(scope, env, jni, kStepEvent, nullptr, 0, step, thread, method, location,
              [&](Delivery& it) {
-               if (!at_probe) return;
-               it.number(layouts::StopProbe{it.handle<kinds::Object>(values), 0, halted.set,
-                                            halted.site, halted.depth});
+               layouts::StopProbe probe{};
+               if (at_probe) {
+                 probe = {it.handle<kinds::Object>(values), 0, halted.set, halted.site,
+                          halted.depth};
+               }
+               it.number(probe);
+               if (calls.size() > 0) it.calls(calls.data(), calls.size());
              });
     }
   }
@@ -301,7 +307,7 @@ namespace operations {
 
 jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread>& thread,
                       const In<jint>& how, const In<jboolean>& by_line, const In<jint>& probes,
-                      const In<jboolean>& ends, const In<jint>& code) {
+                      const In<jboolean>& ends, const In<jint>& code, const In<Bytes>& calls) {
   if (code.c() >= 0 && code.c() != code_changes()) {
     return call.refuse(JVMTI_ERROR_INVALID_LOCATION, "a class has other code since then");
   }
@@ -368,12 +374,16 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
     kept = before;
   }
   begun.thread = kept;
+  Writer foreseen;
+  foreseen.bytes(calls.data(), static_cast<size_t>(calls.size()));
+  if (foreseen.failed()) return JVMTI_ERROR_OUT_OF_MEMORY;
   bool lost = false;
   {
     Locked locked(request->mutex);
     lost = request->stepping.thread != before;
     begun.entries = request->stepping.entries;
     if (!lost) request->stepping = begun;
+    if (!lost) request->calls.swap(foreseen);
   }
   if (lost) {
     let_go(call.jni, kept);

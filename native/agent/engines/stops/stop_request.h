@@ -62,6 +62,7 @@ struct StopRequest {
   Index known_methods;  // whether callers match, or a step passes over: 1 for no, 2 for yes
   uint32_t known = 0;
   Stepping stepping;
+  Writer calls;  // what their replies are come with the end of the step
   Installed* places = nullptr;
 };
 

@@ -16,8 +16,15 @@ _LONGEST = 64 << 20
 _LONGEST_LINE = 8 << 10
 """Bytes of a line of a header at most."""
 _HEADER = b"content-length:"
+_NO_BODY = "null}"
 _AT_ONCE = 1 << 16
 """Bytes to ask for at once."""
+
+
+class Encoded(str):
+    """The body of a message as JSON already: what was sent before need not be encoded anew."""
+
+    __slots__ = ()
 
 
 class MalformedMessage(Error, ValueError):
@@ -118,9 +125,14 @@ class Framing:
             self._sequence += 1
             if numbered is not None:
                 numbered(self._sequence)
-            body = json.dumps({"seq": self._sequence, **message}).encode()
-            self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            body = message.get("body")
+            if isinstance(body, Encoded):
+                head = json.dumps({"seq": self._sequence, **message, "body": None})
+                whole = f"{head.removesuffix(_NO_BODY)}{body}}}".encode()
+            else:
+                whole = json.dumps({"seq": self._sequence, **message}).encode()
+            self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(whole), whole))
             self._writer.flush()
 
 
-__all__ = ["Framing", "MalformedMessage", "StreamLost"]
+__all__ = ["Encoded", "Framing", "MalformedMessage", "StreamLost"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from jvmti.adapter.protocol.arguments import RequestFailed
@@ -30,6 +30,14 @@ class References:
             self._things[number] = owner, thing
             self._by_owner.setdefault(owner, []).append(number)
             return number
+
+    def add_all(self, owner: Hashable, things: Sequence[Any]) -> list[int]:
+        """A new number for each of some things."""
+        with self._lock:
+            numbers = list(itertools.islice(self._next, len(things)))
+            self._things.update(zip(numbers, ((owner, one) for one in things), strict=True))
+            self._by_owner.setdefault(owner, []).extend(numbers)
+            return numbers
 
     def get(self, number: int, kind: type[Any], what: str) -> tuple[Any, Any]:
         """The owner and the thing of a number.

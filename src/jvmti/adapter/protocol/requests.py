@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from jvmti.adapter.protocol.arguments import Arguments
+from jvmti.adapter.protocol.framing import Encoded
 
-Answer = Callable[[Arguments], "dict[str, Any] | None"]
+Answer = Callable[[Arguments], "dict[str, Any] | Encoded | None"]
 """Takes the arguments of a request, and returns the body of its response."""
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])

@@ -7,7 +7,9 @@ from typing import Any
 
 from jvmti import refs
 from jvmti.interface.signatures import java_name
+from jvmti.model.objects.reading import Contents
 from jvmti.model.values.conversion import is_box
+from jvmti.model.values.views import short_with
 from jvmti.text.printable import printable
 
 _TEXT = 2000
@@ -15,12 +17,19 @@ _TEXT = 2000
 _ESCAPES = {'"': '\\"', "\\": "\\\\"}
 
 
-def text_of(value: Any, signature: str | None = None, *, as_hex: bool = False) -> str:
+def text_of(
+    value: Any,
+    signature: str | None = None,
+    *,
+    contents: Contents | None = None,
+    as_hex: bool = False,
+) -> str:
     """A value in Java's words, in one line.
 
     Args:
         value: as the model has it.
         signature: of its type, where it is known.
+        contents: those of an array or a list, where they are known.
         as_hex: write whole numbers in hexadecimal.
     """
     if value is None:
@@ -40,7 +49,7 @@ def text_of(value: Any, signature: str | None = None, *, as_hex: bool = False) -
         if is_box(value.cls):
             inside: Any = value.value  # type: ignore[attr-defined]
             return text_of(inside, "C" if isinstance(inside, str) else None)
-        text = repr(value)
+        text = repr(value) if contents is None else short_with(value, contents)
         return text[1:-1] if text.startswith("<") and text.endswith(">") else text
     return printable(str(value))
 

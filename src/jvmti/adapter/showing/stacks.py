@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments
+from jvmti.adapter.protocol.framing import Encoded
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.model.threads.frames import Frame
@@ -64,7 +66,7 @@ class StackRequests:
         self._addresses = addresses
 
     @answers("stackTrace")
-    def stack_trace(self, given: Arguments) -> dict[str, Any]:
+    def stack_trace(self, given: Arguments) -> Encoded:
         """A part of the stack of a stopped thread."""
         session = self._session
         halted = session.halted.get(given.number("threadId"))
@@ -73,33 +75,29 @@ class StackRequests:
         most = start + (levels if levels > 0 else _LEVELS)
         as_parameters = given.inner("format").flag("parameterTypes", True)
 
-        def read() -> dict[str, Any]:
+        def read() -> Encoded:
             page = halted.frames(most)[start:]
+            numbers = self._numbers(halted, start + len(page))[start : start + len(page)]
             known = halted.shown_frames
-            for one in page:
+            shown = []
+            for one, number in zip(page, numbers, strict=True):
                 key = one.method, one.location, one.line, as_parameters
-                if key not in known:
-                    known[key] = self._shown(one, as_parameters)
-            shown = [
-                {
-                    "id": self._number(halted, one),
-                    **known[one.method, one.location, one.line, as_parameters],
-                }
-                for one in page
-            ]
+                text = known.get(key)
+                if text is None:
+                    text = known[key] = json.dumps(self._shown(one, as_parameters))[1:]
+                shown.append(f'{{"id": {number}, {text}')
             depth = 0 if halted.stack is None else halted.stack.depth
-            return {"stackFrames": shown, "totalFrames": depth}
+            return Encoded(f'{{"stackFrames": [{", ".join(shown)}], "totalFrames": {depth}}}')
 
         return session.run_at_once(halted, read)
 
-    def _number(self, halted: HaltedThread, frame: Frame) -> int:
-        """The number of a frame, as long as its thread is stopped."""
-        number = halted.frame_numbers.get(frame.depth)
-        if number is None:
-            reference = FrameReference(halted, frame.depth)
-            number = self._session.references.add(halted, reference)
-            halted.frame_numbers[frame.depth] = number
-        return number
+    def _numbers(self, halted: HaltedThread, count: int) -> list[int]:
+        """The numbers of the first frames, as long as their thread is stopped."""
+        known = halted.frame_numbers
+        if len(known) < count:
+            more = [FrameReference(halted, depth) for depth in range(len(known), count)]
+            known += self._session.references.add_all(halted, more)
+        return known
 
     def _shown(self, frame: Frame, as_parameters: bool) -> dict[str, Any]:
         """A frame as the protocol has it, but for its number."""

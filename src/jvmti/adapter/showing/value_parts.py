@@ -14,12 +14,13 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.showing.shown_values import text_of
 from jvmti.interface.errors import Error
 from jvmti.model.classes.java_class import Class
-from jvmti.model.objects.arrays import listed_numbers
+from jvmti.model.objects.arrays import length_of, listed_numbers
 from jvmti.model.objects.java_object import write_field
 from jvmti.model.objects.layouts import layout_of
-from jvmti.model.objects.reading import read_elements, read_fields
+from jvmti.model.objects.reading import Contents, read_elements
 from jvmti.model.values.containers import Reader, contents_of
 from jvmti.model.values.conversion import supertypes
+from jvmti.model.values.shown import shown_fields
 from jvmti.model.values.views import known_size
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class Part(NamedTuple):
     """Of its declared type, where that is known."""
     path: str | None = None
     """An expression for it, where there is one."""
+    contents: Contents | None = None
+    """How it begins, where it is an array or a list and that is known."""
     parts: Parts | None = None
     """Its own parts, where they are not those of the value."""
     failure: str | None = None
@@ -111,18 +114,20 @@ class FrameParts(Parts):
         """See `Parts.read_named`."""
         locals_ = self._frame().locals
         variables = locals_.variables
-        values = locals_.read()
+        values = locals_.shown()
         found = []
         for one in variables:
             key: Any = one.slot if one.name is None else one.name
             name = f"slot{one.slot}" if one.name is None else one.name
             if key in values:
-                found.append(Part(name, values.pop(key), one.signature, one.name))
+                value, contents = values.pop(key)
+                found.append(Part(name, value, one.signature, one.name, contents))
             else:
                 failure = _unreadable(locals_, key)
                 found.append(Part(name, None, one.signature, failure=failure, is_final=True))
-        for key, value in values.items():
-            found.append(Part(f"slot{key}" if isinstance(key, int) else key, value))
+        for key, (value, contents) in values.items():
+            name = f"slot{key}" if isinstance(key, int) else key
+            found.append(Part(name, value, contents=contents))
         found.sort(key=lambda part: part.name != "this")
         return found
 
@@ -154,17 +159,17 @@ class FieldParts(Parts):
         self._item = item
         self.path = path
         layout = layout_of(item.cls)
-        self._keys = layout.keys
+        self._keys, self._fields = layout.keys, layout.fields
         self._has_static = any(one.is_static for one in layout.places)
         self.named = len(self._keys) + self._has_static
 
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""
         places = self._keys
-        values = read_fields(self._vm, self._item, [one.field for one in places.values()])
+        values = shown_fields(self._vm, self._item, self._fields)
         found = [
-            Part(key, value, one.signature, self._below(f".{key}"), is_final=one.is_final)
-            for (key, one), value in zip(places.items(), values, strict=True)
+            Part(key, value, one.signature, self._below(f".{key}"), contents, is_final=one.is_final)
+            for (key, one), (value, contents) in zip(places.items(), values, strict=True)
         ]
         if self._has_static:
             found.append(_static(self._vm, self._item.cls))
@@ -196,17 +201,19 @@ class StaticParts(Parts):
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""
         places = self._places
-        values = read_fields(self._vm, self._cls, [one.field for one in places]) if places else []
+        fields = [one.field for one in places]
+        values = shown_fields(self._vm, self._cls, fields) if fields else []
         return [
             Part(
                 one.name if one.owner == self._cls.name else f"{one.owner}.{one.name}",
                 value,
                 one.signature,
                 f"{one.owner.replace('$', '.')}.{one.name}",
+                contents,
                 is_static=True,
                 is_final=one.is_final,
             )
-            for one, value in zip(places, values, strict=True)
+            for one, (value, contents) in zip(places, values, strict=True)
         ]
 
     def write(self, name: str, value: Any) -> None:
@@ -223,11 +230,11 @@ class StaticParts(Parts):
 class ArrayParts(Parts):
     """The elements of an array."""
 
-    def __init__(self, vm: VM, array: Any, path: str | None = None) -> None:
+    def __init__(self, vm: VM, array: Any, length: int, path: str | None = None) -> None:
         self._vm = vm
         self._array = array
         self.path = path
-        self.indexed = len(array)
+        self.indexed = length
         signature = array.cls.signature[1:]
         self._signature = signature if len(signature) == 1 else None
 
@@ -349,13 +356,21 @@ class AsksProgram(Exception):
     """Only code of the program knows."""
 
 
-def parts_of(vm: VM, value: Any, path: str | None = None, *, asks_program: bool = True) -> Parts:
+def parts_of(
+    vm: VM,
+    value: Any,
+    path: str | None = None,
+    contents: Contents | None = None,
+    *,
+    asks_program: bool = True,
+) -> Parts:
     """The parts of an object: its elements, entries or fields.
 
     Args:
         vm: where it is.
         value: the object.
         path: an expression for it, where there is one.
+        contents: those of an array or a list, where they are known.
         asks_program: may run code of the program, for the size of a collection.
 
     Raises:
@@ -363,8 +378,11 @@ def parts_of(vm: VM, value: Any, path: str | None = None, *, asks_program: bool 
     """
     if isinstance(value, Class):
         return StaticParts(vm, value)
+    size = None if contents is None else contents.size
     if isinstance(value, refs.Array):
-        return ArrayParts(vm, value, path)
+        return ArrayParts(vm, value, length_of(value) if size is None else size, path)
+    if size is not None:
+        return CollectionParts(vm, value, size, path)
     kinds = supertypes(value.cls)
     if _MAP in kinds or _COLLECTION in kinds:
         if not asks_program:

@@ -186,7 +186,7 @@ class VariableRequests:
         """The value of a part, its type and the number of its parts; raises as `shown` does."""
         value = part.value
         shown: dict[str, Any] = {
-            "value": text_of(value, part.signature, as_hex=as_hex),
+            "value": text_of(value, part.signature, contents=part.contents, as_hex=as_hex),
             "variablesReference": 0,
         }
         name = type_of(value, part.signature)
@@ -195,7 +195,7 @@ class VariableRequests:
         if part.parts is None and not has_parts(value):
             return shown
         parts = part.parts or parts_of(
-            self._session.vm, value, part.path, asks_program=asks_program
+            self._session.vm, value, part.path, part.contents, asks_program=asks_program
         )
         reference = PartsReference(parts, frame)
         if not parts.named and not parts.indexed:

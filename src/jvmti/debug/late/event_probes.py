@@ -220,7 +220,7 @@ class EventProbes(ProbeSet):
                 first = self._first_variable(found.values, site)
                 place = ProbedPlace.of(site, self._no_probe, first)
                 self._places[found.site] = place
-            return ProbedFrame(self._vm, place, found.values)  # type: ignore[arg-type]
+            return ProbedFrame(self._vm, place, found.values, at_event=True)  # type: ignore[arg-type]
 
         return HaltedFrame(probed, found.depth, lambda: self.site(found.site).descriptor)
 

@@ -241,12 +241,16 @@ class ProbedFrame:
         vm: the VM.
         place: the contents of the array.
         values: the array, or the number to ask the agent for it with, at the first use.
+        at_event: see below.
 
     Attributes:
         place: the contents of the array.
+        at_event: whether the probe reports an event, so that the agent knows the array by the
+            thread.
     """
 
-    def __init__(self, vm: VM, place: ProbedPlace, values: Any) -> None:
+    def __init__(self, vm: VM, place: ProbedPlace, values: Any, *, at_event: bool = False) -> None:
+        self.at_event = at_event
         self.place = place
         self._values = values
         self._vm = vm

@@ -10,9 +10,10 @@ import functools
 import itertools
 import operator
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.interface.declaration import declared
+from jvmti.interface.errors import ProtocolError
 from jvmti.layouts.values import COUNTS, Letter
 from jvmti.operations.agent import AgentOperations
 from jvmti.operations.functions import Operations, Values
@@ -36,8 +37,50 @@ class TruncatedText(str):
     __slots__ = ()
 
 
+class Contents(NamedTuple):
+    """The contents of an array or a collection, or their beginning."""
+
+    size: int | None
+    """How many elements or entries it says it has; ``None`` where it does not say."""
+    items: list[Any]
+    """Elements, or entries as pairs."""
+
+
 def values_of(read: Values) -> list[Any]:
     """The model's objects for values that were read."""
+    return _values_of(read)[0]
+
+
+Shown = tuple[Any, "Contents | None"]
+"""A value and its contents, where they are known."""
+
+
+def shown_of(read: Values) -> list[Shown]:
+    """The same for values that were read with their contents."""
+    values, letters = _values_of(read)
+    return [
+        (values[at], Contents(values[at + 1], values[at + 2 : end]) if end else None)
+        for at, end in _places_shown(letters)
+    ]
+
+
+@functools.lru_cache(1024)
+def _places_shown(letters: bytes) -> list[tuple[int, int]]:
+    """For each value its place, and that of the end of its contents; 0 where it has none."""
+    found = []
+    at = 0
+    while at < len(letters):
+        end = 0
+        if letters[at + 1 : at + 2] == _CONTENTS:
+            end = letters.find(Letter.END, at)
+            if end < 0:
+                raise ProtocolError("the contents of a value have no end")
+        found.append((at, end))
+        at = (end or at) + 1
+    return found
+
+
+def _values_of(read: Values) -> tuple[list[Any], bytes]:
     data, objects = read
     count, numbers, texts = _COUNTS.unpack_from(data)
     lengths_at = _NUMBERS_AT + 8 * numbers
@@ -49,19 +92,21 @@ def values_of(read: Values) -> list[Any]:
     if texts:
         found = _texts(plan.lengths.unpack_from(data, lengths_at), data[text_at:])
         if texts == count and not plan.truncated_texts:
-            return found
+            return found, letters
     values = list(plan.pick([*plan.numbers.unpack_from(data, _NUMBERS_AT), *found, *objects, None]))
     for place in plan.characters:
         values[place] = chr(values[place])
     for place in plan.truncated_texts:
         values[place] = TruncatedText(values[place])
-    return values
+    return values, letters
 
 
 _COUNTS = COUNTS.struct
-_OTHERS = bytes(Letter)
+_CONTENTS = bytes([Letter.CONTENTS])
+_OTHERS = bytes(Letter).replace(_CONTENTS, b"")
 _NUMBERS_AT = _COUNTS.size
-_CODES = dict.fromkeys("BCSIJ", "q") | {"Z": "?7x", "F": "d", "D": "d"}
+_CODES = dict.fromkeys(["B", "C", "S", "I", "J", chr(Letter.CONTENTS)], "q")
+_CODES |= {"Z": "?7x", "F": "d", "D": "d"}
 _PLANNED = 256
 """Values up to which is remembered how they lie in a reply: objects of a class are alike."""
 
@@ -75,16 +120,16 @@ class _Plan:
         self.numbers = struct.Struct(
             "<" + "".join(map(_CODES.__getitem__, letters.translate(None, _OTHERS).decode()))
         )
-        nulls = letters.count(Letter.NULL)
+        nulls = letters.count(Letter.NULL) + letters.count(Letter.END)
         objects = letters.count(Letter.OBJECT)
         texts = letters.count(Letter.TEXT) + letters.count(Letter.TEXT_CUT)
         count = len(letters)
         number = itertools.count()
         text = itertools.count(count - nulls - objects - texts)
         item = itertools.count(count - nulls - objects)
-        sources: dict[int, Iterator[int]] = dict.fromkeys(b"ZBCSIJFD", number)
+        sources: dict[int, Iterator[int]] = dict.fromkeys(b"ZBCSIJFD" + _CONTENTS, number)
         sources |= {int(Letter.TEXT): text, int(Letter.TEXT_CUT): text, int(Letter.OBJECT): item}
-        sources[int(Letter.NULL)] = itertools.repeat(count - nulls)
+        sources |= dict.fromkeys((Letter.NULL, Letter.END), itertools.repeat(count - nulls))
         places = [next(sources[letter]) for letter in letters]
         self.pick: Callable[[list[Any]], Iterable[Any]]
         if len(places) > 1:
@@ -274,11 +319,14 @@ def read_tree(
 _MOST = 2**31 - 1
 
 __all__ = [
-    "TruncatedText",
+    "Contents",
     "FieldList",
+    "Shown",
+    "TruncatedText",
     "read_elements",
     "read_fields",
     "read_linked",
     "read_tree",
+    "shown_of",
     "values_of",
 ]

@@ -17,6 +17,7 @@ from jvmti.interface.errors import (
     OpaqueFrame,
 )
 from jvmti.interface.signatures import signature_of
+from jvmti.model.objects.reading import Shown
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python
 from jvmti.text.printable import escaped, escaped_lines
@@ -241,6 +242,10 @@ class Locals(Mapping[Any, Any]):
             for one, value in zip(variables, values, strict=True)
             if value is not _LOST
         }
+
+    def shown(self) -> dict[Any, Shown]:
+        """The same, with the contents of arrays and lists where they come along."""
+        return {key: (value, None) for key, value in self.read().items()}
 
     @staticmethod
     def _key(variable: Variable) -> Any:

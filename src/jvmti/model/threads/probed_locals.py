@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import InvalidSlot, NotAvailable
-from jvmti.model.objects.reading import read_elements
+from jvmti.model.objects.reading import Shown, read_elements
 from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
+from jvmti.model.values.shown import shown_variables
 
 if TYPE_CHECKING:
     from jvmti.debug.late.stop_probes import ProbedFrame, ProbedVariable
@@ -61,6 +62,24 @@ class ProbedLocals(Locals):
         """All of them; see `Locals.read`."""
         variables = self.variables
         return dict(zip(map(self._key, variables), self._read(variables), strict=True))
+
+    def shown(self) -> dict[Any, Shown]:
+        """All of them, with the contents of arrays and lists."""
+        vm, probed = self._frame._vm, self._probed
+        if probed.at_event:  # asked for by the thread, it is the same at each stop
+            found = shown_variables(vm, self._frame.thread, None)
+        else:
+            found = shown_variables(vm, None, probed.values)
+        shown: dict[Any, Shown] = {}
+        for one in self.variables:
+            slot = self._slot(one)
+            value, contents = found[slot.place]
+            if slot.letter != "L":
+                value = to_python(vm, value, one.signature)
+            elif _may_be_of_box(value):
+                (value,) = read_elements(vm, probed.values, slot.place, 1)
+            shown[self._key(one)] = value, contents
+        return shown
 
     def _read(self, variables: Sequence[Variable], lost: Any = None) -> list[Any]:
         slots = [self._slot(one) for one in variables]

@@ -14,6 +14,7 @@ from jvmti.deferred import numpy
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import (
     SAME_UP_TO,
+    Contents,
     read_elements,
     read_fields,
     read_linked,
@@ -28,15 +29,6 @@ _SPARE = 1000
 _ENDLESS = 10_000_000
 """Elements to read at most where no size is known."""
 _TRIES = 3
-
-
-class Contents(NamedTuple):
-    """The contents of a collection, or their beginning."""
-
-    size: int | None
-    """How many elements or entries it says it has; ``None`` where it does not say."""
-    items: list[Any]
-    """Elements, or entries as pairs."""
 
 
 class Reader(NamedTuple):
@@ -123,6 +115,15 @@ class Reader(NamedTuple):
 
 def _field(vm: VM, path: str, name: str) -> Any:
     return layout_of(vm.bootstrap_class(path)).find(name).field
+
+
+_LIST_FIELDS = ("java/util/ArrayList", "size", "elementData")
+
+
+def list_fields(vm: VM) -> list[Any]:
+    """Where the commonest kind of list has its size and its elements, for the agent to read."""
+    path, *names = _LIST_FIELDS
+    return [_field(vm, path, name) for name in names]
 
 
 def _pairs(values: list[Any]) -> list[tuple[Any, Any]]:
@@ -467,7 +468,7 @@ _SHAPES: dict[str, Shape] = {
     _UTIL + "BitSet": _bit_set,
     _UTIL + "RegularEnumSet": _enum_set,
     _UTIL + "JumboEnumSet": _enum_set,
-    _UTIL + "ArrayList": _sized(_UTIL + "ArrayList", "size", "elementData"),
+    _UTIL + "ArrayList": _sized(*_LIST_FIELDS),
     _UTIL + "ArrayList$SubList": _part(_UTIL + "ArrayList$SubList", "offset", "root"),
     _UTIL + "Vector": _sized(_UTIL + "Vector", "elementCount", "elementData"),
     _UTIL + "Stack": _sized(_UTIL + "Vector", "elementCount", "elementData"),

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.model.objects.arrays import listed_numbers
 from jvmti.model.objects.layouts import layout_of
-from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
+from jvmti.model.objects.reading import Contents, TruncatedText, read_elements, read_fields
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls
-from jvmti.model.values.containers import Contents, Reader, contents_of
+from jvmti.model.values.containers import Reader, contents_of
 from jvmti.model.values.conversion import is_box, supertypes
 from jvmti.model.values.scalars import NOTHING, scalar_of
+from jvmti.model.values.shown import ITEMS as _ITEMS
+from jvmti.model.values.shown import TEXT as _TEXT
 from jvmti.text.printable import escaped, printable
 
 if TYPE_CHECKING:
@@ -26,10 +28,6 @@ if TYPE_CHECKING:
 
 _WITHIN = 2.0
 """Seconds for each question that printing an object asks."""
-_ITEMS = 6
-"""Elements in a short text."""
-_TEXT = 60
-"""Characters of each text in a short text."""
 _LINES = 200
 """Elements or fields in a full text."""
 
@@ -254,6 +252,19 @@ def short(item: Any) -> str:
         return f"<{kind}>"
 
 
+def short_with(item: Any, contents: Contents) -> str:
+    """The same of an array or a list whose contents are known already."""
+    name = item.cls.name
+    if isinstance(item, refs.Array):
+        return printable(f"<{name[:-1]}{contents.size}] [{_beginning_of(contents)}]>")
+    return printable(f"<{name}{_held(contents, False, False)}>")
+
+
+def _beginning_of(contents: Contents) -> str:
+    more = contents.size is None or contents.size > len(contents.items)
+    return ", ".join([*map(_item, contents.items), *(["…"] if more else [])])
+
+
 def _described(vm: VM, item: Any) -> str:
     name = item.cls.name
     if isinstance(item, refs.String):
@@ -321,7 +332,7 @@ def _array(vm: VM, item: Any, count: int) -> str:
         found = read_elements(vm, item, 0, _ITEMS, unbox=True, text=_TEXT, timeout=_WITHIN)
     else:
         found = listed_numbers(item, 0, _ITEMS)
-    return ", ".join([*map(_item, found), *(["…"] if count > _ITEMS else [])])
+    return _beginning_of(Contents(count, found))
 
 
 def _beginning(vm: VM, item: Any) -> list[str]:
@@ -407,6 +418,7 @@ __all__ = [
     "held_by",
     "in_print",
     "short",
+    "short_with",
     "size_of",
     "stack_trace",
     "value_of",
