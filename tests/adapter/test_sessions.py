@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -176,6 +177,8 @@ def test_a_late_logpoint_is_recorded_by_the_agent(
         program.pid,
         {"line": line("CHEAP"), "condition": "limit > 1003 && price == 7", "logMessage": message},
         {"line": line("GROSS"), "logMessage": "{count} {lines.size()}"},
+        {"line": line("NESTED"), "logMessage": "first {n}"},
+        {"line": line("NESTED"), "logMessage": "then {n}"},
     )
     until = time.monotonic() + SOON
     while time.monotonic() < until:
@@ -185,6 +188,10 @@ def test_a_late_logpoint_is_recorded_by_the_agent(
             break
         time.sleep(0.05)
     assert time.monotonic() < until, said
+    # Two at one place come in the order in which they were set, but where they were read meanwhile.
+    nested = re.findall(r"^(first|then) (\d+)$", said, re.MULTILINE)
+    pairs = [(one, other) for (one, n), (other, m) in itertools.pairwise(nested) if n == m]
+    assert pairs.count(("first", "then")) > pairs.count(("then", "first")), nested
     # A stop comes behind what was logged before it.
     client.breakpoints({"line": line("CHEAP"), "logMessage": "at {limit}"}, line("HALF"))
     client.stopped("breakpoint")
@@ -202,8 +209,14 @@ def test_a_logpoint_of_a_launched_program_is_recorded_up_to_its_end(
     client.launch(
         {"line": line("CHEAP"), "condition": "limit > 1003 && price == 7", "logMessage": message},
         {"line": line("GROSS"), "logMessage": "{count} {lines.size()}"},
-        {"line": line("NESTED"), "hitCondition": "% 2", "logMessage": "line {n}"},
+        {
+            "line": line("NESTED"),
+            "condition": "n > 4",
+            "hitCondition": "% 2",
+            "logMessage": "line {n}",
+        },
         {"line": line("HALF"), "hitCondition": "30", "logMessage": "half {price} for {name}"},
+        {"line": line("HALF"), "hitCondition": "30", "logMessage": "then {price}"},
         command=[*command, "40"],
     )
     assert client.event("exited")["exitCode"] == 3
@@ -211,17 +224,17 @@ def test_a_logpoint_of_a_launched_program_is_recorded_up_to_its_end(
     right = []
     for n in range(1, 41):
         right.append(f"{n} 250")
-        right += [f"line {n}"] * (n % 2 == 0)
+        right += [f"line {n}"] * (n > 4 and n % 2 == 0)
         right += [f"{1000 + n}: tea 3 x 0.5 5 true"] * (n > 3)
-        right += ["half 1 for tea"] * (n == 30)
+        right += ["half 1 for tea", "then 1"] * (n == 30)
     said = client.output("stdout").splitlines()
     assert [text for text in said if text != "ready"] == right
-    wait = [
-        one["body"]["breakpoint"]["line"]
+    last = {
+        (about := one["body"]["breakpoint"])["line"]: about.get("message", "")
         for one in client.events
-        if one["event"] == "breakpoint" and "wait" in one["body"]["breakpoint"].get("message", "")
-    ]
-    assert wait[-1] == line("GROSS")
+        if one["event"] == "breakpoint"
+    }
+    assert [where for where, message in last.items() if "wait" in message] == [line("GROSS")]
     client.disconnect()
 
 

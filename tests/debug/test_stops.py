@@ -784,7 +784,7 @@ def test_instructions_that_make_no_sense_are_refused_and_the_others_do_no_harm(
         words = words[: rng.choice([len(words)] * 9 + [len(words) - 1])]
         texts = rng.randbytes(rng.choice([0, 4, 7, 8]))
         try:
-            agent.install_breakpoint(number, method(vm, "mixed"), 0, words, texts, fields)
+            agent.install_breakpoint(number, method(vm, "mixed"), 0, words, texts, fields, True)
             taken += 1
         except jvmti.JvmtiError:
             refused += 1

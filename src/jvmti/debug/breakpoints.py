@@ -111,8 +111,9 @@ class Breakpoint(StopRequest):
         self._asked = 0
         # What the agent records at a place, so that no thread waits for the function.
         self._recorder: Callable[[Method, int], Any] | None = None
-        if not emulated and (hits is None or self._when is None):
+        if not emulated:
             self._recorder = getattr(do, "recording", None)
+        self._counts_at_places = not emulated
         if emulated:
             if self._is_decided_by_place:
                 self._decide(self._part())
@@ -544,6 +545,7 @@ class Breakpoint(StopRequest):
             condition.instructions,
             condition.texts,
             list(condition.fields),
+            self._when is None or condition.is_all,
         )
         self._conditions[method, at] = condition
 
@@ -599,6 +601,15 @@ class Breakpoint(StopRequest):
         if condition is not None and condition.is_all:
             return True
         return super()._holds_at(stop)
+
+    def _counts(self, stop: Stop) -> bool:
+        if not self._counts_at_places:
+            return super()._counts(stop)
+        condition = self._conditions.get((stop.method, stop.location))
+        if (condition is not None and condition.is_all) or (self._every, self._after) == (1, 0):
+            return True
+        # One count for all its places, also those where the agent decides the condition.
+        return bool(self._agent(self._number).count_hit(self._number))
 
     def _note_asked(self, place: tuple[Method, int]) -> None:
         """The agent had to ask, which it may not have to again: classes are loaded meanwhile."""

@@ -318,6 +318,8 @@ class StopRequest:
     """
 
     _emulated: int | None = None
+    _counts_at_places = False
+    """Whether the agent counts hits wherever it decides the condition, see `Breakpoint`."""
     _also = 0
     """Further threads that stop, as `Within` has them."""
 
@@ -366,7 +368,7 @@ class StopRequest:
         table = vm.breakpoints
         env = table.environment(*EVENTS[event].declaration.capabilities, *_ALSO.get(event, ()))
         filters = event not in _OF_CLASSES
-        in_agent = self._when is None and filters
+        in_agent = (self._when is None or self._counts_at_places) and filters
         table.open()
         agent = AgentOperations(vm._session, env._number)
         number = agent.create_stop_request(
@@ -620,8 +622,10 @@ class StopRequest:
         """Evaluate what the agent leaves to the controller: the condition, and then hit counts."""
         if self._when is None:
             return True
-        if not self._holds_at(stop):
-            return False
+        return bool(self._holds_at(stop)) and self._counts(stop)
+
+    def _counts(self, stop: Stop) -> bool:
+        """Whether a hit whose condition holds is one of those that it is for."""
         with self._changed:
             self._passes += 1
             beyond = self._passes - self._after

@@ -667,6 +667,7 @@ class Operations(Calling):
         condition: list[Long],
         texts: Bytes,
         fields: list[Field],
+        counted: Boolean,
     ) -> None:
         """Add a breakpoint to a stop request; others may have one there, too.
 
@@ -677,6 +678,20 @@ class Operations(Calling):
             condition: rows of `jvmti.layouts.conditions.INSTRUCTION`; none for no condition.
             texts: the texts that they compare with, in UTF-16.
             fields: the fields that they read, of instances.
+            counted: count each hit for which the condition holds, and report those that count;
+                otherwise report all, see `count_hit`.
+        """
+        ...
+
+    @operation(135)
+    def count_hit(self, number: Int) -> Boolean:
+        """Count a hit of a breakpoint whose condition the controller has decided.
+
+        Args:
+            number: the stop.
+
+        Returns:
+            Whether it is one of those that the request is for.
         """
         ...
 

@@ -67,7 +67,8 @@ namespace operations {
 
 jvmtiError InstallBreakpoint(Call& call, const In<jint>& number, const In<kinds::Method>& method,
                              const In<jlocation>& location, const In<List<jlong>>& condition,
-                             const In<Bytes>& texts, const In<List<kinds::Field>>& fields) {
+                             const In<Bytes>& texts, const In<List<kinds::Field>>& fields,
+                             const In<jboolean>& counted) {
   EnteredRequest request(call, number.c());
   if (!request.is(kBreakpointEvent)) return call.outcome();
   StopCondition* read = StopCondition::read(call, condition.items(), condition.count(),
@@ -80,7 +81,7 @@ jvmtiError InstallBreakpoint(Call& call, const In<jint>& number, const In<kinds:
     return error;
   }
   call.session.stop_requests.place(call, request.get(), klass, method.c(), method.c(), location.c(),
-                                   read);
+                                   read, counted.c() != 0);
   return call.outcome();
 }
 
@@ -101,8 +102,15 @@ jvmtiError InstallWatchpoint(Call& call, const In<jint>& number, const In<kinds:
     return call.outcome();
   }
   call.session.stop_requests.place(call, request.get(), klass.c(), field.record(), field.c(), 0,
-                                   nullptr);
+                                   nullptr, true);
   return call.outcome();
+}
+
+jvmtiError CountHit(Call& call, const In<jint>& number, jboolean* counted) {
+  EnteredRequest request(call, number.c());
+  if (!request.is(kBreakpointEvent)) return call.outcome();
+  *counted = counts(request.get());
+  return JVMTI_ERROR_NONE;
 }
 
 }  // namespace operations

@@ -90,7 +90,7 @@ bool StopRequests::remove(Call& call, uint32_t number) {
 }
 
 void StopRequests::place(Call& call, StopRequest* request, jclass klass, const void* key,
-                         void* member, jlocation location, StopCondition* condition) {
+                         void* member, jlocation location, StopCondition* condition, bool counted) {
   Installed* made = make<Installed>();
   jweak kept = made == nullptr ? nullptr : call.jni->NewWeakGlobalRef(klass);
   if (kept == nullptr) {
@@ -99,7 +99,7 @@ void StopRequests::place(Call& call, StopRequest* request, jclass klass, const v
     call.refuse(JVMTI_ERROR_OUT_OF_MEMORY);
     return;
   }
-  *made = Installed{request, nullptr, nullptr, key, member, location, kept, condition};
+  *made = Installed{request, nullptr, nullptr, key, member, location, kept, condition, counted};
   bool first = false;
   size_t others = 0;
   {
@@ -120,8 +120,10 @@ void StopRequests::place(Call& call, StopRequest* request, jclass klass, const v
         uninstall(before);
         before->key = before;
       }
-      made->next = *bucket(member);
-      *bucket(member) = made;
+      // Those at one place report in the order in which they came.
+      Installed** last = bucket(member);
+      while (*last != nullptr) last = &(*last)->next;
+      *last = made;
       made->next_of_request = request->places;
       request->places = made;
     }
@@ -189,7 +191,7 @@ size_t StopRequests::at_place(int event, const void* member, jlocation location,
   for (Installed* place = *bucket(member); place != nullptr && count < kMost; place = place->next) {
     if (!place->is(event, member, location)) continue;
     ++place->request->uses;
-    hits[count++] = StopHit{place->request, place->condition, place->klass};
+    hits[count++] = StopHit{place->request, place->condition, place->klass, place->counted};
   }
   return count;
 }

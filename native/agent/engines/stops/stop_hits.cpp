@@ -72,6 +72,13 @@ bool passes_over(jvmtiEnv* env, JNIEnv* jni, StopRequest* step, jmethodID method
   });
 }
 
+bool counts(StopRequest* request) {
+  uint64_t pass = request->passes.fetch_add(1) + 1;
+  uint64_t after = static_cast<uint64_t>(request->after);
+  uint64_t every = static_cast<uint64_t>(request->every);
+  return pass > after && (every == 0 ? pass == after + 1 : (pass - after) % every == 0);
+}
+
 bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jthread thread) {
   StopRequest* request = hit.request;
   if (request->removed || !is_wanted_thread(jni, request, thread)) return false;
@@ -85,10 +92,7 @@ bool wants(Session& session, jvmtiEnv* env, JNIEnv* jni, const StopHit& hit, jth
       if (!holds) return false;
     }
   }
-  uint64_t pass = request->passes.fetch_add(1) + 1;
-  uint64_t after = static_cast<uint64_t>(request->after);
-  uint64_t every = static_cast<uint64_t>(request->every);
-  if (pass <= after || (every == 0 ? pass != after + 1 : (pass - after) % every != 0)) return false;
+  if (hit.counted && !counts(request)) return false;
   if (!recorded.has_begun()) return true;
   session.stop_requests.records.add(recorded, &request->recorded);
   return false;

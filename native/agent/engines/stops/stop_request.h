@@ -75,6 +75,7 @@ struct Installed {
   jlocation location;
   jweak klass;
   StopCondition* condition;
+  bool counted;  // see `StopHit`
 
   bool is(int event, const void* of, jlocation at) const {
     return member == of && location == at && request->event == event;
@@ -83,6 +84,9 @@ struct Installed {
     return VmSetting{static_cast<jvmtiEvent>(request->event), env, member, location, nullptr};
   }
 };
+
+// Whether a hit of a request is one of those that it reports; counts it.
+bool counts(StopRequest* request);
 
 void free_request(JNIEnv* jni, StopRequest* request);
 

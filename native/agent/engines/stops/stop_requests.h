@@ -27,8 +27,9 @@ class StopCondition;
 struct StopHit {
   StopRequest* request;
   const StopCondition* condition;
-  jweak klass;     // of a watched field
-  jint depth = 0;  // of the frame that it is about
+  jweak klass;          // of a watched field
+  bool counted = true;  // here; otherwise the controller decides first, and says that it counts
+  jint depth = 0;       // of the frame that it is about
 };
 
 class StopRequests : NoCopy {
@@ -50,7 +51,7 @@ class StopRequests : NoCopy {
   // Gives a stop a place, and sees that the VM stops there; refused where it will not.  `key`
   // identifies the place, `member` is the method or field in events.  The condition is taken over.
   void place(Call& call, StopRequest* request, jclass klass, const void* key, void* member,
-             jlocation location, StopCondition* condition);
+             jlocation location, StopCondition* condition, bool counted);
 
   // Takes a place away again; false when there is none such.
   bool uninstall_place(Call& call, StopRequest* request, const void* key, jlocation location);

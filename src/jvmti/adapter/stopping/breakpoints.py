@@ -36,7 +36,7 @@ log = logging.getLogger("jvmti")
 
 _WAITS = (
     "threads wait at each hit while the text is made: the agent records only variables, fields and "
-    "lengths, without a count of hits behind a condition"
+    "lengths"
 )
 _EXPECTED = (Error, LookupError, ValueError, TypeError, ImportError)
 
@@ -108,15 +108,20 @@ class BreakpointRequests:
         found: dict[Hashable, ClientBreakpoint] = {}
         for key in before.keys() - creates.keys():
             before[key].cancel()
+        new: list[tuple[ClientBreakpoint, Create]] = []
         for key, create in creates.items():
             one = before.get(key)
             if one is None or (one.request is None or not one.request.is_active):
                 one = ClientBreakpoint(next(self._numbers))
-                try:
-                    create(one)
-                except _EXPECTED as error:
-                    one.message = explained(error)
+                new.append((one, create))
             found[key] = one
+        if len(new) > 1 and self._session.vm.breakpoints.is_emulated(Event.BREAKPOINT):
+            new.reverse()  # the probes that come last are in front of the others of a place
+        for one, create in new:
+            try:
+                create(one)
+            except _EXPECTED as error:
+                one.message = explained(error)
         self._sets[which] = found
         return list(found.values())
 
