@@ -38,6 +38,8 @@ import jvmti  # noqa: E402
 from jvmti.tracing import logpoint  # noqa: E402
 
 CLASSES = 1000
+PATIENCE = 300
+"""Seconds to wait for a line, on a machine with much other work."""
 QUIET: dict[str, Any] = {"stderr": subprocess.DEVNULL}
 
 
@@ -66,6 +68,15 @@ class Working:
         found = []
         while not self._lines.empty():
             found.append(self._lines.get())
+        return found
+
+    def worked(self, seconds: float) -> list[tuple[float, list[float]]]:
+        """What it prints until it has used so much more processor time, with the moments."""
+        while not self._lines.empty():
+            self._lines.get()
+        found = [self._lines.get(timeout=PATIENCE)]
+        while found[-1][1][3] - found[0][1][3] < seconds:
+            found.append(self._lines.get(timeout=PATIENCE))
         return found
 
     def medians(self, settle: float = 4, look: float = 2) -> list[float]:
@@ -173,8 +184,8 @@ def longest_safepoint(text: str) -> float:
     return max(map(int, found)) / 1e9
 
 
-WARM = 20
-"""Seconds until a thousand classes have been compiled, on a slow machine, too."""
+WARM = 30
+"""Seconds of processor time until a thousand classes have been compiled, on a slow machine, too."""
 SOON = {"17": 10, "25": 3}
 """Seconds after which a program is asked to be as fast as before it had probes."""
 
@@ -184,31 +195,38 @@ Rates = list[tuple[float, list[float]]]
 
 def around(rates: Rates, at: float) -> float:
     """Calls a second in the second around a moment, so that one lucky tenth of it counts little."""
-    return statistics.median(one[2] for when, one in rates if abs(when - at) <= 0.5)
+    found = [one[2] for when, one in rates if abs(when - at) <= 0.5]
+    return statistics.median(found) if found else float("nan")
 
 
-def seconds_until(rates: Rates, began: float, before: float) -> float:
+def seconds_until(rates: Rates, before: float) -> float:
     """How long it took until there were 98 % of the calls before."""
-    last = rates[-1][0] - began - 0.5
-    moments = (number / 10 for number in range(5, int(last * 10)))
-    found = (at for at in moments if around(rates, began + at) >= 0.98 * before)
+    began, ended = rates[0][0], rates[-1][0]
+    moments = (began + number / 10 for number in range(5, int((ended - began - 0.5) * 10)))
+    found = (at - began for at in moments if around(rates, at) >= 0.98 * before)
     return next(found, float("nan"))
 
 
+def by_processor_time(rates: Rates) -> Rates:
+    """The same, where the moments are the process's seconds of processor time."""
+    return [(one[3], one) for _, one in rates]
+
+
 def warmed(program: Working) -> tuple[float, float]:
-    """Calls a second once all is compiled, and how long the program took for it."""
-    began = time.monotonic()
-    rates = program.lines(WARM)
-    before = statistics.median(one[2] for when, one in rates if when - began > WARM - 3)
-    return before, seconds_until(rates, began, before)
+    """Calls a second once all is compiled, and how much processor time the program took for it."""
+    rates = by_processor_time(program.worked(WARM))
+    before = statistics.median(one[2] for when, one in rates if when > rates[-1][0] - 3)
+    return before, seconds_until(rates, before)
 
 
-def recovered(program: Working, before: float, soon: float) -> tuple[float, float, float]:
-    """From now on: when it is back at 98 % of its calls before, and what it has soon and late."""
-    began = time.monotonic()
-    rates = program.lines(14)
+def recovered(program: Working, before: float, soon: float) -> tuple[float, ...]:
+    """From now on: when it is back at 98 % of its calls before, in seconds and in those of
+    processor time, and what it has soon and late."""
+    rates = program.worked(20)
+    began = rates[0][0]
     parts = (around(rates, began + at) / before for at in (soon, 13))
-    return seconds_until(rates, began, before), *parts
+    spent = seconds_until(by_processor_time(rates), before)
+    return seconds_until(rates, before), spent, *parts
 
 
 def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
@@ -254,23 +272,25 @@ def retransformed(vm: jvmti.VM) -> Iterator[None]:
 def leaves(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
     """A thousand hot classes lose their probes, in turns with the VM alone, in new JVMs."""
     soon = SOON.get(jvm.name, 10)
-    found: dict[str, list[tuple[float, float, float]]] = {}
+    found: dict[str, list[tuple[float, ...]]] = {}
     for _ in range(given.rounds):
         for what in (retransformed, probed):
             with working(jvm, classes) as program:
                 before, started = warmed(program)
                 with jvmti.attach(program.process.pid, timeout=30) as vm, what(vm):
-                    program.lines(3)
+                    program.worked(4)
                 found.setdefault(what.__name__, []).append(recovered(program, before, soon))
                 numbers = ", ".join(f"{one:.2f}" for one in found[what.__name__][-1])
                 print(f"  {what.__name__}: {numbers}; {started:.1f} s from its start", flush=True)
+    print("  (seconds, seconds of processor time, shares; those from the start: processor time)")
     print(f"  the VM alone: {RETRANSFORMED}; medians of {given.rounds} JVMs each")
     alone, ours = (
         [statistics.median(column) for column in zip(*rows, strict=True)] for rows in found.values()
     )
     what = "after leaving: back at 98 % of the calls before"
     show(what, alone[0], ours[0], "s", ours[0] / alone[0])
-    for number, after in ((1, soon), (2, 13)):
+    show("  of the processor time of the process", alone[1], ours[1], "s", ours[1] / alone[1])
+    for number, after in ((2, soon), (3, 13)):
         what = f"  of the calls before, after {after} s"
         show(what, alone[number] * 100, ours[number] * 100, "%", ours[number] / alone[number])
 

@@ -1,5 +1,8 @@
+import com.sun.management.OperatingSystemMXBean;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.nio.charset.StandardCharsets;
 import java.util.function.IntUnaryOperator;
 
@@ -7,10 +10,14 @@ import java.util.function.IntUnaryOperator;
  * A program that works all the time, and prints every tenth of a second what that took.
  *
  * <p>A line has nanoseconds of a call of a method with a line that is never reached, nanoseconds of
- * an exception that is made, thrown and caught, and calls a second over all of as many hot classes
- * as the argument says.
+ * an exception that is made, thrown and caught, calls a second of the thread's processor time over
+ * all of as many hot classes as the argument says, and the seconds of processor time that the whole
+ * process has used: what others do on the machine changes neither.
  */
 public class Probed {
+  static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
+  static final OperatingSystemMXBean SYSTEM =
+      (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
   static volatile int limit = Integer.MAX_VALUE;
 
   int total;
@@ -75,7 +82,9 @@ public class Probed {
       // Methods that return: a frame that runs while its class is changed stays interpreted.
       double hot = hots(probed);
       double thrown = throwing();
-      System.out.println(hot + " " + thrown + " " + works(classes) + " " + (kept & 1));
+      double calls = works(classes);
+      double spent = SYSTEM.getProcessCpuTime() / 1e9;
+      System.out.println(hot + " " + thrown + " " + calls + " " + spent + " " + (kept & 1));
     }
   }
 
@@ -100,7 +109,7 @@ public class Probed {
   }
 
   static double works(IntUnaryOperator[] classes) {
-    long began = System.nanoTime();
+    long began = THREADS.getCurrentThreadCpuTime();
     long rounds = 0;
     long took;
     do {
@@ -108,7 +117,7 @@ public class Probed {
         kept += one.applyAsInt(kept);
       }
       rounds++;
-      took = System.nanoTime() - began;
+      took = THREADS.getCurrentThreadCpuTime() - began;
     } while (took < 60_000_000);
     return rounds * classes.length * 1e9 / took;
   }
