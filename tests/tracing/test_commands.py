@@ -111,6 +111,22 @@ def test_hits_are_written_for_perfetto(traced: JavaProgram, tmp_path: Path) -> N
     assert [(one["ph"], one["args"]["text"]) for one in hits] == [("i", "x")] * 2
 
 
+def test_a_tree_says_what_it_does_not_show(traced: JavaProgram) -> None:
+    for method, count, asked, note in (
+        ("deep", 12, "deep 11", "the tree has 2 more lines; --top 2 prints all"),
+        ("add", 2, "add 2", "no traced method called another; a pattern for those"),
+    ):
+        words = [f"{ORDER}.{method}", "--tree", "--top", 1, "--count", count]
+        command = begun("trace", traced.pid, *words)
+        assert command.stderr is not None
+        assert "ready in" in command.stderr.readline()
+        traced.ask(asked)
+        out, err = command.communicate(timeout=60)
+        assert command.returncode == 0, err
+        assert len(out.splitlines()) == (10 if method == "deep" else 1)
+        assert note in err
+
+
 def test_options_that_do_not_go_together(traced: JavaProgram, tmp_path: Path) -> None:
     for words, message in (
         (["--watch"], "--watch is for what is counted"),

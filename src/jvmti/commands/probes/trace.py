@@ -178,6 +178,7 @@ class _Watch(RecordWatch):
         super().__init__(given, trace, file)
         self._trace = trace
         self._tree_calls: list[Call] = []
+        self._beside_tree = 0
 
     def _read(self, seconds: float) -> Any:
         if self._file.takes_tables and not self._given.tree:
@@ -198,6 +199,8 @@ class _Watch(RecordWatch):
     def _pass_on(self, records: Calls) -> None:
         if self._given.tree and len(self._tree_calls) < _MOST_TREE_CALLS:
             self._tree_calls += records
+        else:
+            self._beside_tree += len(records)
         if self._file.is_open or not self._given.tree:
             super()._pass_on(records)
 
@@ -213,5 +216,22 @@ class _Watch(RecordWatch):
 
     def _print_tree(self) -> None:
         out = console()
-        for line in tree_of(self._tree_calls).lines()[: self._given.top * 10]:
+        tree = tree_of(self._tree_calls)
+        lines = tree.lines()
+        shown = self._given.top * 10
+        for line in lines[:shown]:
             out.print(line, markup=False, soft_wrap=True)
+        notes = []
+        if len(lines) > shown:
+            more = quantity(len(lines) - shown, "more line")
+            notes.append(f"the tree has {more}; --top {-(-len(lines) // 10)} prints all")
+        if self._beside_tree:
+            first = quantity(len(self._tree_calls), "call")
+            notes.append(f"the tree is of the first {first}, and {self._beside_tree:,} came later")
+        if lines and not any(one.children for one in tree.children.values()):
+            notes.append(
+                "no traced method called another; a pattern for those that they call, such as "
+                "'com.acme.*', shows them below"
+            )
+        for note in notes:
+            print(f"jvmti: {note}", file=sys.stderr)
