@@ -302,7 +302,7 @@ class Shop:
         assert self.number(thread, "net") == 10 * count
         about = step(client, "stepOut", thread).get("description", "")
         # A caller that began before the debugger came has no probes.
-        if not (self.way == "late" and about.startswith("about to return to")):
+        if not (self.way == "late" and about.startswith("about to leave for")):
             assert ".price(" not in client.top(thread)["name"], about
         self.resume(thread)
 
@@ -712,7 +712,7 @@ def ecj(jvm: jvms.Jvm, way: str) -> None:
     for command in ("next", "stepIn", "stepOut", "next"):
         about = step(client, command, thread).get("description", "")
         assert client.top(thread)["line"] > 0
-        if way == "late" and about.startswith("about to return"):
+        if way == "late" and about.startswith("about to leave"):
             break  # to callers that began before the debugger came, which no step ends in
     client.ask("setFunctionBreakpoints", breakpoints=[])
     client.ask("continue", threadId=thread)

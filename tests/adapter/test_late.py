@@ -177,7 +177,7 @@ def test_a_step_out_to_a_call_without_probes_ends_at_the_end_and_says_so(
     client.breakpoints()
     client.ask("stepOut", threadId=thread)
     body = client.event("stopped")
-    assert body["description"].startswith("about to return to Debugged.work, which began before")
+    assert body["description"].startswith("about to leave for Debugged.work, which began before")
     assert client.top(thread)["line"] == line("RETURN")
     assert client.locals(thread)["count"]["value"] == count
     client.disconnect()

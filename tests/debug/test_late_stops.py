@@ -448,11 +448,25 @@ def test_lines_are_stepped_to_the_end_of_a_method_whose_callers_cannot_be(
                 step = taken(steps)
             assert (step.method.name, step.line) == ("loop", LINE["end"])
             assert step.locals["sum"] == 1
-            with pytest.raises(NotAvailable, match="loop.* is about to return, and its callers"):
+            with pytest.raises(NotAvailable, match="loop.* is about to end, and its callers"):
                 steps.next(SOON)
     again = [LINE["for"], LINE["body"]]
     assert lines == [LINE["for"] - 1, *again, *again, LINE["for"], LINE["end"]]
     assert program.ask("join t") == "1"
+
+
+@pytest.mark.parametrize("how", ["over", "out"])
+def test_steps_end_where_an_exception_leaves_a_method_whose_callers_cannot_be_stepped(
+    vm: jvmti.VM, program: JavaProgram, how: str
+) -> None:
+    with vm.breakpoint("Stopping", "thrower") as stops:
+        program.ask("start t guarded 1")
+        stop = taken(stops)
+        while not stop.is_at_end:
+            assert stop.method.name == "thrower"
+            stop = stepped(stop, how)
+        assert stop.method.name == "thrower"
+    assert program.ask("join t") == "-1"
 
 
 def test_a_running_thread_is_stepped_from_its_next_call(vm: jvmti.VM, program: JavaProgram) -> None:

@@ -177,7 +177,7 @@ class Steps(StopRequest):
             if at is not None and at.is_at_end:
                 if not callers.has_any:
                     raise NotAvailable(
-                        detail=f"{at.method} is about to return, and its callers began before "
+                        detail=f"{at.method} is about to end, and its callers began before "
                         "their classes got probes: put a breakpoint where the thread comes by next"
                     )
                 ends = False
@@ -248,14 +248,14 @@ class Steps(StopRequest):
 
 
 def end_in_words(stop: Stop) -> str | None:
-    """Why a step ended where its method returns; ``None`` if the stop is elsewhere."""
+    """Why a step ended where its method does; ``None`` if the stop is elsewhere."""
     if not stop.is_at_end:
         return None
     caller = stop.request.unprobed_caller if isinstance(stop.request, Steps) else None
     if caller is None:
-        return "about to return"
+        return "about to leave the method"
     name = printable(f"{caller.class_name}.{caller.name}")
-    return f"about to return to {name}, which began before it got probes: no step stops in it"
+    return f"about to leave for {name}, which began before it got probes: no step stops in it"
 
 
 __all__ = ["How", "Steps", "end_in_words"]

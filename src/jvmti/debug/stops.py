@@ -77,8 +77,9 @@ class Stop:
         field: the watched field.
         new_value: the value about to be written to it.
         is_write: whether the field is about to be written.
-        is_at_end: whether a step has come to the end of its method, which is about to return. Only
-            steps of an agent that was attached late end there, see `step`.
+        is_at_end: whether a step has come to the end of its method, about to return or,
+            after an exception, to be left. Only steps of an agent that was attached late end
+            there, see `step`.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
         foreseen: what has come along with it, see `ForeseenCalls`.
         is_alone: whether it is the only stop of this moment; several requests can share a place.

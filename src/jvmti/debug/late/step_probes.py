@@ -145,7 +145,7 @@ class StepProbes(EventProbes):
                     classes=exactly(name),
                     methods="\n".join(exactly(one) for one in sorted(chosen)),
                 )
-                for site in (Site.LINE, Site.RETURN)
+                for site in (Site.LINE, Site.RETURN, Site.UNWIND)
             ]
             for name, chosen in methods.items()
         }

@@ -83,9 +83,11 @@ ProbeEvents::Site ProbeEvents::site_of(const layouts::InsertedProbe& placed,
   const classfile::Probe& probe = plan_->probes()[placed.probe];
   const classfile::MethodInfo* method = woven.method(placed.method);
   char type = method == nullptr ? 'V' : letter_of_result(method->descriptor);
+  bool unwinds = probe.site == classfile::Site::kUnwind;
+  bool is_end = unwinds || probe.site == classfile::Site::kReturn;
   return {static_cast<uint16_t>(probe.event),
-          probe.site == classfile::Site::kUnwind,
-          probe.site == classfile::Site::kReturn && probe.event == JVMTI_EVENT_SINGLE_STEP,
+          unwinds,
+          is_end && probe.event == JVMTI_EVENT_SINGLE_STEP,
           type,
           placed.method,
           placed.index,
