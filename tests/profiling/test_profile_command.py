@@ -271,6 +271,8 @@ def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
         (["-d10"], "here it is --duration"),
         (["--engine", "steam"], "engine='steam' is none of"),
         (["-o", "x.pdf"], "x.pdf"),
+        # Before a profile is taken, not after it.
+        (["--lock", "--live", "-o", "x.collapsed"], "choose one: --lock or --live"),
         (["--loop", "1"], "--loop needs a name with the time in it"),
         (["--loop", "1", "-o", "p-%t.html", "--from", "1"], "--from and --to are for one profile"),
         (["--tree", "-o", "x.html"], "either --tree or a file"),

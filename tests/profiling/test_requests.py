@@ -147,6 +147,7 @@ def test_probes_of_requests_take_a_limit_for_their_pauses(
         ("Serving.handle(took)", BadProbe, "has taken no time"),
         ("Servant.handle", LookupError, "no loaded class matches 'Servant'"),
         ("Serving.handel", LookupError, "no method 'handel' with code"),
+        ("java.util.ArrayList.trimToSize(this).sise", BadProbe, "no field 'sise'.*size"),
         ("Serving.handle(nobody)", LookupError, "has no such value; arg0"),
     ],
 )

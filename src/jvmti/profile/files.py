@@ -11,7 +11,7 @@ from jvmti.profile.errors import NotAProfile
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["SUFFIXES", "import_writer", "open_profile", "save_profile", "suffix_of"]
+__all__ = ["SUFFIXES", "import_writer", "open_profile", "save_profile", "suffix_of", "takes_one_kind"]
 
 _FORMATS = "jvmti.profile.formats"
 _WRITERS = {
@@ -29,6 +29,9 @@ _WRITERS = {
     ".json.gz": "firefox",
 }
 """Modules with a function ``write(profile, path)``; an ending comes after those that end in it."""
+
+_OF_ONE_KIND = {"collapsed", "firefox", "perfetto"}
+"""The modules that refuse a profile with samples of several kinds."""
 
 SUFFIXES = tuple(_WRITERS)
 """The endings of names that `save_profile` writes."""
@@ -52,6 +55,11 @@ def suffix_of(path: str | os.PathLike[str]) -> str:
         if name.endswith(suffix):
             return suffix
     raise ValueError(f"{os.fspath(path)}: the name must end in one of {', '.join(SUFFIXES)}")
+
+
+def takes_one_kind(path: str | os.PathLike[str]) -> bool:
+    """Whether the format of a name has no place for samples of several kinds."""
+    return _WRITERS[suffix_of(path)] in _OF_ONE_KIND
 
 
 def import_writer(path: str | os.PathLike[str]) -> Any:

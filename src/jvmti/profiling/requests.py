@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -20,6 +21,7 @@ from jvmti.profile.tables import Kind as Profiled
 from jvmti.profile.tables import Samples, Threads
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
+from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import Site
 from jvmti.tracing.summaries import OTHERS, key_name
@@ -43,7 +45,7 @@ class Requests(Recorder[Any, Any]):
         max_pause: seconds that the program may be stopped at a time while classes get probes.
 
     Raises:
-        BadProbe: ``by`` is malformed.
+        BadProbe: ``by`` is malformed, or no class has a field of ``this`` that it names.
         LookupError: there is no such method, or it has no such value.
         PauseTooLong: a single class stops it for longer.
     """
@@ -95,6 +97,10 @@ class Requests(Recorder[Any, Any]):
         except BaseException:
             self.close()
             raise
+
+    def _check_fields(self, classes: Sequence[Any]) -> None:
+        """Refuse a name for requests that is a field of ``this``, which the class lacks."""
+        check_fields(self._plan, classes)
 
     def _check_value(self, by: str) -> None:
         entered = [site for site in self._sites if site.probe == 1]

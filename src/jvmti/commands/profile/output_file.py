@@ -5,19 +5,21 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from collections.abc import Sequence
 
 from jvmti.commands.failure import USAGE, CommandFailed
-from jvmti.profile.files import suffix_of
+from jvmti.profile.files import suffix_of, takes_one_kind
 from jvmti.text.printable import printable
 
-__all__ = ["check_output", "file_name"]
+__all__ = ["check_output", "file_name", "several_kinds"]
 
 
 def check_output(given: argparse.Namespace) -> None:
     """Check the name of the file to write, before anything is done for it.
 
     Raises:
-        CommandFailed: it has no known ending, needs what is not installed, or exists.
+        CommandFailed: it has no known ending, has no place for the kinds of samples, needs what is
+            not installed, or exists.
     """
     path: str | None = given.output
     if path is None:
@@ -26,6 +28,9 @@ def check_output(given: argparse.Namespace) -> None:
         suffix = suffix_of(path)
     except ValueError as error:
         raise CommandFailed(printable(str(error)), USAGE) from None
+    kinds = list(dict.fromkeys(given.kinds or ()))
+    if len(kinds) > 1 and takes_one_kind(path):
+        raise several_kinds(path, kinds)
     for option, chosen in (
         ("--json", given.json),
         ("--tree", given.tree),
@@ -45,6 +50,15 @@ def check_output(given: argparse.Namespace) -> None:
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise CommandFailed(f"{printable(folder)}: no such directory", USAGE)
+
+
+def several_kinds(path: str, kinds: Sequence[str]) -> CommandFailed:
+    """The failure to write samples of several kinds to a file for one."""
+    return CommandFailed(
+        f"{printable(path)}: this format has one kind of samples; choose one: "
+        f"--{' or --'.join(kinds)}",
+        USAGE,
+    )
 
 
 def file_name(path: str) -> str:

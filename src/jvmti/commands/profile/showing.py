@@ -12,7 +12,7 @@ import numpy
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.profile.by import check_by_of_profile, column_of
 from jvmti.commands.profile.options import PARTS
-from jvmti.commands.profile.output_file import check_output, file_name
+from jvmti.commands.profile.output_file import check_output, file_name, several_kinds
 from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.files import suffix_of
@@ -76,12 +76,7 @@ def save(given: argparse.Namespace, profile: Profile) -> None:
     try:
         _in_stacks(given, profile).save(path)
     except SeveralKinds:
-        names = [kind.name.lower() for kind in profile.kinds]
-        raise CommandFailed(
-            f"{printable(path)}: this format has one kind of samples; choose one: "
-            f"--{' or --'.join(names)}",
-            USAGE,
-        ) from None
+        raise several_kinds(path, [kind.name.lower() for kind in profile.kinds]) from None
     print(f"{printable(path)}: {_about(profile)}", file=sys.stderr)
 
 
