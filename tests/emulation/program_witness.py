@@ -230,7 +230,9 @@ def streamed(vm: jvmti.VM, work: Work, run: Callable[[], None]) -> dict[str, lis
     with ExitStack() as stack:
         if not late:
             stack.enter_context(Lines(vm, work.classes))
-        stream = stack.enter_context(env.stream(events, classes=list(work.classes), thread=main))
+        stream = stack.enter_context(
+            env.stream(events, classes=list(work.classes), thread=main, policy="wait")
+        )
         assert set(stream.emulated) == (set(events) if late else set())
         blocks = read_while([stream], run)
     names = {"SingleStep": "Line", "Breakpoint": "Line"}
@@ -252,12 +254,14 @@ def read_while(
     done = threading.Event()
 
     def read() -> None:
-        while not done.wait(0.001 if waiting else 0.1):
-            if waiting is not None:
-                waiting.suspend()
+        while not done.is_set():
+            if waiting is None:
+                found.extend([(one, one.read(0.1)) for one in recorders])
+                continue
+            waiting.suspend()
             found.extend([(one, one.read(0)) for one in recorders])
-            if waiting is not None:
-                waiting.resume()
+            waiting.resume()
+            time.sleep(0.001)
 
     reader = threading.Thread(target=read)
     reader.start()

@@ -70,7 +70,7 @@ def test_the_eclipse_compiler_makes_the_same_with_probes_everywhere(
     jvm: jvms.Jvm, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     names = (*SOURCES, *(MORE_SOURCES if request.config.option.every_jvm else ()))
-    jar = jvms.ROOT / ".jvms" / "ecj" / "ecj.jar"
+    jar = jars.eclipse_compiler(jvm)
     done = instrument_file(jar, tmp_path / "probes.jar", PROBES)
     assert not done.unreadable
     assert done.changed > 500

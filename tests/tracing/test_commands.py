@@ -10,6 +10,7 @@ import pytest
 
 import jvmti
 from command_line import begun, run
+from jvmti.report.record_files import RecordFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -125,6 +126,23 @@ def test_a_tree_says_what_it_does_not_show(traced: JavaProgram) -> None:
         assert command.returncode == 0, err
         assert len(out.splitlines()) == (10 if method == "deep" else 1)
         assert note in err
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
+def test_columns_of_several_reads_are_one_file(
+    traced: JavaProgram, tmp_path: Path, suffix: str
+) -> None:
+    path = tmp_path / f"calls{suffix}"
+    with jvmti.attach(traced.pid, timeout=30) as vm, vm.trace(f"{ORDER}.*") as trace:
+        with RecordFile(str(path)) as file:
+            for request in ("add 1", "deep 1"):
+                traced.ask(request)
+                file.write(trace.read(5.0), str)
+    if suffix == ".arrow":
+        table = pytest.importorskip("pyarrow.ipc").open_file(path).read_all()
+    else:
+        table = pytest.importorskip("pyarrow.parquet").read_table(path)
+    assert {"add", "deep"} <= set(table.column("method").to_pylist())
 
 
 def test_options_that_do_not_go_together(traced: JavaProgram, tmp_path: Path) -> None:

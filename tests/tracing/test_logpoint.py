@@ -224,6 +224,7 @@ def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
             r"matches .Logged\$Ordre.*Order",
         ),
         (f"{ORDER}:1", "x", None, LookupError, "no code at line 1; the nearest lines with code: 1"),
+        ("Logged:8", "x", None, LookupError, r"Logged has no code at line 8, but Logged\$Cust.*:8"),
         (f"{ORDER}.sel", "x", None, LookupError, "no method 'sel' with code: it has sell"),
         (f"{ORDER}.sell@9999", "x", None, LookupError, "has an instruction that begins there"),
         (

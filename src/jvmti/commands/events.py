@@ -457,6 +457,16 @@ def _filters(words: list[str]) -> dict[str, list[str]]:
     return found
 
 
+_OF_REQUESTS = {
+    "Breakpoint": "CLASS:LINE",
+    "FramePop": "return CLASS.METHOD",
+    "FieldAccess": "read CLASS.FIELD",
+    "FieldModification": "write CLASS.FIELD",
+}
+"""Events that an environment has requested a place of, which this command does not: and kinds of
+places of logpoints that show the same."""
+
+
 @contextlib.contextmanager
 def _session(given: argparse.Namespace) -> Iterator[VM]:
     """The target: a running JVM, or a program that is held at its start and ended afterwards."""
@@ -495,6 +505,8 @@ def _open(
         named = declaration.name in given.events
         missing = own & ~potential
         why = None if named or not missing else _why_unavailable(vm, missing, potential, given)
+        if place := _OF_REQUESTS.get(declaration.name):
+            why = f"it comes where a program asked for it; see jvmti logpoint TARGET '{place}'"
         costs = own & emulated and declaration.constant in EVERYWHERE and "class" not in filters
         if costs and not named:
             why = (

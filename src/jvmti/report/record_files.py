@@ -16,6 +16,17 @@ RECORD_SUFFIXES = (*SUFFIXES, ".json")
 """File name suffixes of the formats that records are written in; the last is for Perfetto."""
 
 
+def _spelt_out(table: Any) -> Any:
+    """A table with each text in its row: a file of Arrow has one dictionary for all batches."""
+    from pyarrow import types
+
+    for position, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            column = table.column(position).cast(field.type.value_type)
+            table = table.set_column(position, field.name, column)
+    return table
+
+
 class RecordFile:
     """A file that receives records as they come; use it in a ``with`` block.
 
@@ -34,6 +45,7 @@ class RecordFile:
         self._lines: IO[str] | None = None
         self._events: TraceEventsFile | None = None
         self.is_open = path is not None
+        self._is_arrow = path is not None and path.endswith(".arrow")
         if path is not None and path.endswith(".jsonl"):
             self._lines = open(path, "w", encoding="utf-8")
         elif path is not None and path.endswith(".json"):
@@ -54,7 +66,8 @@ class RecordFile:
             as_json: converts one of them to an object for JSON.
         """
         if self._columns is not None:
-            for batch in records.to_arrow().to_batches():
+            table = records.to_arrow()
+            for batch in (_spelt_out(table) if self._is_arrow else table).to_batches():
                 self._columns.write(batch)
         if self._events is not None:
             self._events.write(records, as_json)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from jvmti import display
 from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Step
+from jvmti.interface.errors import ClassNotPrepared
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome, RecordedKind, Test
 from jvmti.layouts.probes import Site as Where
@@ -215,6 +216,13 @@ def _condition(text: str | None, over: float, words: Mapping[str, Operand]) -> l
     return found
 
 
+def _has_line(cls: Any, line: int) -> bool:
+    try:
+        return any(entry.line_number == line for one in cls.methods for entry in one.lines)
+    except ClassNotPrepared:
+        return False
+
+
 class Logpoint(Recorder[Hit, Hits]):
     """A text that a running JVM records whenever a thread reaches a place; `close` ends it.
 
@@ -338,6 +346,12 @@ class Logpoint(Recorder[Hit, Hits]):
                 "index, CLASS.METHOD@INDEX"
             )
         if line not in lines:
+            for one in self._vm.classes(f"{cls.name}$*"):
+                if _has_line(one, line):
+                    raise LookupError(
+                        f"{cls.name} has no code at line {line}, but {one.name} has: "
+                        f"{one.name}:{line}"
+                    )
             nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
             raise LookupError(
                 f"{cls.name} has no code at line {line}; the nearest lines with code: "

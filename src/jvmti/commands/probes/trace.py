@@ -194,6 +194,12 @@ class _Watch(RecordWatch):
         """Remove the probes, read the rest, and print what belongs at the end."""
         super().finish()
         if self._given.tree:
+            if self._recorder.dropped:
+                print(
+                    "jvmti: the tree lacks the dropped calls, whose times it gives to their "
+                    "callers; --limit takes more, a narrower pattern has fewer",
+                    file=sys.stderr,
+                )
             self._print_tree()
 
     def _pass_on(self, records: Calls) -> None:
