@@ -392,7 +392,7 @@ def test_places_that_there_are_not(vm: jvmti.VM, place: str, text: str, message:
     ("place", "text", "when", "message"),
     [
         ("write", "x", None, "'write' has no method"),
-        ("write Placed", "x", None, "'Placed' is not CLASS.MEMBER"),
+        ("write Placed", "x", None, "'write Placed': 'Placed' is not CLASS.MEMBER"),
         ("wrote Placed.x", "x", None, r"a kind of place \(entry, line"),
         ("monitor-enter Placed.guarded", "{value}", None, "known where calls return"),
         ("call Placed.read", "{passed}", None, "name one of them, passed0"),

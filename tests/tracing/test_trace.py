@@ -435,6 +435,20 @@ def test_a_stack_that_overflows_in_a_probe_harms_nothing(vm: jvmti.VM, traced: J
     assert calls
     assert all(one.exception is not None for one in calls)
     assert traced.ask("overflow 3", timeout=60) == "overflown"
+    endless = f"{ORDER}.endless"
+    stops: list[object] = []
+    with (
+        vm.trace(endless, objects=5, stack=5, limit=None),
+        vm.trace(endless, by="this.total"),
+        vm.logpoint(endless, by="caller"),
+        vm.logpoint(f"call *.* in {endless}", "{target} {type(target)} {thread}", limit=None),
+        vm.change(endless, returns=3, when="arg0 == -1 or this.total == -1"),
+        vm.breakpoint(ORDER, "endless", hits="every 500", do=stops.append),
+    ):
+        # What looks at the whole of a stack of thousands of frames takes a minute.
+        assert traced.ask("overflow 3", timeout=20) == "overflown"
+        assert traced.ask("deep 3") == "3"
+    assert stops
 
 
 def test_virtual_threads_are_traced(java_program: JavaPrograms, jvm: Jvm) -> None:

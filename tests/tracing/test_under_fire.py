@@ -159,6 +159,16 @@ def test_a_heap_that_is_full_harms_no_probe(java_program: JavaPrograms) -> None:
                 while len(mine) < 500 and time.monotonic() < until:
                     mine += [one for one in trace.read(0.1) if one.thread == "main"]
             assert [one.value for one in mine] == list(range(500))
+        add = "UnderFire.add"
+        with (
+            vm.trace(add, by="arg1"),
+            vm.logpoint(add, by="caller"),
+            vm.logpoint(add, "{arg0} {arg1} {type(arg1)} {thread}", stack=4),
+            vm.change(add, returns=3, when="len(arg1) == -1"),
+            vm.change(add, throws="UnderFire$Failure", when="arg0 == -1"),
+            vm.breakpoint("UnderFire", "add", when="first == -1", do=print),
+        ):
+            assert program.ask("full 500", timeout=60) == "500"
         checked(program)
 
 

@@ -265,8 +265,8 @@ RECORDED_OBJECT = Record(
 not 0 where the text was cut off; the number is the value in the box, an array's or a string's
 length, the number of the class that the object is, or the identity hash. ``ABSENT``: an object on
 the path to it has no such field. ``STACK``: the text has the numbers of frames, four bytes each, of
-callers, the nearest first, as many as fit; the number is how many there are. ``HELD``: the agent
-holds the objects under that number."""
+callers, the nearest first, as many as fit. ``HELD``: the agent holds the objects under that
+number."""
 
 OMITTED = Record(
     "OmittedProbe", probe="uint32_t", method="uint32_t", index="uint32_t", why="uint32_t"

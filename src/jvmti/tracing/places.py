@@ -158,7 +158,11 @@ class Place(NamedTuple):
 
 
 def _of_kind(word: str, rest: str) -> Place:
-    where = Probe.parse(f"{word} {rest} -> {HELPER}.start(int 0)")
+    action = f" -> {HELPER}.start(int 0)"
+    try:
+        where = Probe.parse(f"{word} {rest}{action}")
+    except BadProbe as error:
+        raise BadProbe(str(error).replace(action, "")) from None
     more = {name: getattr(where, name) for name in (*_OF_METHODS, "owners", "members")}
     return Place(where.site, where.number, ((where.classes, where.methods),), more)
 

@@ -144,19 +144,14 @@ void ProbeSet::write_stack(JNIEnv* jni, int own_frames, jint wanted, uint8_t* in
   jvmtiFrameInfo frames[kMost];
   jint space = static_cast<jint>(text_size_) / 4;
   if (wanted <= 0 || wanted > space) wanted = space;
-  if (wanted > kMost) wanted = kMost;
-  jint count = walk_stack(env_, nullptr, own_frames, frames, wanted);
+  jint count = walk_stack(env_, nullptr, own_frames, frames, wanted < kMost ? wanted : kMost);
   if (count < 0) count = 0;
-  jint depth = own_frames + count;
-  // The VM walks the whole stack for it.
-  if (count == wanted) env_->GetFrameCount(nullptr, &depth);
   for (jint i = 0; i < count; ++i) {
     uint32_t number = number_of(jni, frames[i]);
     std::memcpy(into + i * 4, &number, sizeof number);
   }
   about->kind = static_cast<uint8_t>(RecordedKind::kStack);
   about->text = static_cast<uint16_t>(count * 4);
-  about->number = depth > own_frames ? depth - own_frames : 0;
 }
 
 void ProbeSet::record_object(JNIEnv* jni, uint8_t* record, jobject from, jint offset,
