@@ -7,8 +7,8 @@ is taken, divided by that without one: the median over rounds in which everybody
 order by chance, each beside the turns without a profile before and after it. So other work on the
 machine does little harm. A turn begins a moment after the profile does, and so does one after it:
 what a profile of locks changes in the JDK's classes is compiled anew each time.
-Each 10 ms a profile of processor time costs less than turns stray by. So its cost is found from that
-of ten times as many samples, and from the processor time of the agent's own threads.
+Each 10 ms a profile of processor time costs less than turns stray by. So its cost is found from
+that of ten times as many samples, and from the processor time of the agent's own threads.
 `benchmarks/profiling/accuracy.py` has how right profiles are.
 """
 

@@ -11,7 +11,14 @@ from jvmti.profile.errors import NotAProfile
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["SUFFIXES", "import_writer", "open_profile", "save_profile", "suffix_of", "takes_one_kind"]
+__all__ = [
+    "SUFFIXES",
+    "import_writer",
+    "open_profile",
+    "save_profile",
+    "suffix_of",
+    "takes_one_kind",
+]
 
 _FORMATS = "jvmti.profile.formats"
 _WRITERS = {
