@@ -181,6 +181,21 @@ class Index : NoCopy {
     ++size_;
     return true;
   }
+  void remove(uint64_t key) {
+    if (find(key) == 0) return;
+    size_t mask = capacity_ - 1;
+    size_t hole = hash(key) & mask;
+    while (slots_[hole].key != key || slots_[hole].value == 0) hole = (hole + 1) & mask;
+    // What was pushed past the hole moves up, or its search would end there.
+    for (size_t i = (hole + 1) & mask; slots_[i].value != 0; i = (i + 1) & mask) {
+      size_t wanted = hash(slots_[i].key) & mask;
+      if (((i - wanted) & mask) < ((i - hole) & mask)) continue;
+      slots_[hole] = slots_[i];
+      hole = i;
+    }
+    slots_[hole] = Slot{};
+    --size_;
+  }
   void replace(uint64_t key, uint32_t value) {
     for (size_t i = hash(key);; ++i) {
       Slot& slot = slots_[i & (capacity_ - 1)];

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import subprocess
 import threading
 import weakref
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,6 +36,17 @@ def objects_held(vm: jvmti.VM) -> int:
 def messages_sent(vm: jvmti.VM) -> int:
     """How many so far; asking the agent for its part would be one more."""
     return sum(channel.messages for channel in vm._session.channels)
+
+
+@pytest.mark.newest
+def test_an_index_finds_what_it_holds_after_insertions_and_removals(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    program = tmp_path / "index"
+    source = root / "tests" / "native" / "index.cpp"
+    options = ["-std=c++17", "-O1", "-Wall", "-Werror", f"-I{root / 'native'}"]
+    subprocess.run(["c++", *options, source, "-o", program], check=True)
+    ended = subprocess.run([program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout
 
 
 def test_one_java_object_is_one_python_object_while_held(vm: jvmti.VM) -> None:

@@ -68,7 +68,7 @@ class LockSampler : NoCopy {
 
  private:
   struct Wait {
-    int64_t began;   // 0: the thread does not wait
+    int64_t began;
     uint32_t owner;  // its number plus 1; 0 if unknown
     int64_t thread;
     int64_t owner_id;  // 0 if unknown
@@ -98,7 +98,7 @@ class LockSampler : NoCopy {
   int64_t credit_ = 0;    // nanoseconds for questions
   int64_t credited_ = 0;  // when it was last raised
   Index places_;          // in the waits plus 1, by Thread.threadId
-  Vector<Wait> waits_;
+  Vector<Wait> waits_;    // of threads that wait now
   size_t next_ = 0;       // of the waits, the first to look at
   bool busy_ = false;     // whether a thread has waited for nobody known since the last look
   bool resting_ = false;  // whether the next look is far
@@ -238,7 +238,7 @@ jsize LockSampler::waiting(Asked* asked, int64_t* threads) {
   for (size_t i = 0; i < waits_.size() && count < kMostAsked; ++i) {
     size_t place = (next_ + i) % waits_.size();
     const Wait& wait = waits_[place];
-    if (wait.began == 0 || wait.owner != 0 || wait.owner_id != 0) continue;
+    if (wait.owner != 0 || wait.owner_id != 0) continue;
     if (now - wait.began < profile_.request.interval) continue;
     asked[count] = Asked{place, wait.began};
     threads[count++] = wait.thread;
@@ -298,8 +298,10 @@ int64_t LockSampler::look(JNIEnv* jni) {
     pay(own_processor_time() - began);
     Locked locked(mutex_);
     for (jsize i = 0; i < count; ++i) {
+      if (asked[i].place >= waits_.size()) continue;  // some have ended meanwhile
       Wait& wait = waits_[asked[i].place];
-      if (wait.began == asked[i].began) wait.owner = numbers[i];
+      bool same = wait.thread == threads[i] && wait.began == asked[i].began;
+      if (same) wait.owner = numbers[i];
     }
   }
   Locked locked(mutex_);
@@ -344,11 +346,14 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
   {
     Locked locked(mutex_);
     uint32_t place = places_.find(id);
-    if (place == 0) return;
+    if (place == 0) return;  // it began before the profile
     wait = waits_[place - 1];
-    waits_[place - 1].began = 0;
-    // One that began before the profile has no beginning.
-    weight = wait.began == 0 ? 0 : weight_of(now, now - wait.began, id);
+    const Wait& last = waits_[waits_.size() - 1];
+    places_.replace(static_cast<uint64_t>(last.thread), place);
+    waits_[place - 1] = last;
+    waits_.pop();
+    places_.remove(id);
+    weight = weight_of(now, now - wait.began, id);
   }
   if (weight == 0) return;
   uint32_t number = threads_.sampled(jni, thread);

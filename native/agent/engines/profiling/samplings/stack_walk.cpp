@@ -22,7 +22,7 @@ constexpr int kWalks = 32;  // at once
 
 // What AsyncGetCallTrace says in place of a number of frames.
 constexpr jint kNoJavaFrames = 0;
-constexpr jint kBrokenJavaFrame = -5;  // of a thread that runs Java
+[[maybe_unused]] constexpr jint kBrokenJavaFrame = -5;  // of a thread that runs Java
 constexpr jint kThreadEnds = -8;
 
 struct Trace {
