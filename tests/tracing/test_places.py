@@ -305,7 +305,7 @@ def test_patterns_of_calls_leave_constructors_out_as_those_of_traces_do(
 
 
 def test_what_probes_of_others_do_is_no_place(vm: jvmti.VM, placed: JavaProgram) -> None:
-    members = [f"{kind} *.* in Placed*.*" for kind in ("call", "called", "read", "write")]
+    members = [f"{kind} * in Placed*.*" for kind in ("call", "called", "read", "write")]
     owners = [f"{kind} * in Placed*.*" for kind in ("new", "catch")]
     others = [f"{kind} Placed*.*" for kind in ("throw", "return", "line", "index", "monitor-exit")]
 

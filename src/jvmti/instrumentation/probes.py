@@ -213,7 +213,7 @@ def _parse(text: str) -> Probe:
         if not what:
             raise BadProbe(f"{text!r} does not say which: {word} WHAT in CLASS.METHOD")
         if site in _MEMBERS:
-            owners, members = _split(what, text)
+            owners, members = _split("*.*" if what == "*" else what, text)
         else:
             owners = None if what == "*" else what
     rest, number = _number(rest.strip(), site, text)

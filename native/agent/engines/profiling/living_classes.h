@@ -3,7 +3,7 @@
 
 #include <jni.h>
 
-#include "agent/engines/profiling/samplings/code_ranges.h"
+#include "agent/engines/profiling/walks/code_ranges.h"
 
 namespace jvmti {
 

@@ -12,8 +12,8 @@
 #include "agent/calls/call.h"
 #include "agent/engines/profiling/profile_names.h"
 #include "agent/engines/profiling/sample_ring.h"
-#include "agent/engines/profiling/samplings/code_ranges.h"
 #include "agent/engines/profiling/trace_table.h"
+#include "agent/engines/profiling/walks/code_ranges.h"
 #include "base/lock.h"
 #include "generated/layouts.h"
 

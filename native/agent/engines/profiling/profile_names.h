@@ -4,8 +4,8 @@
 
 #include <jvmti.h>
 
-#include "agent/engines/profiling/samplings/code_ranges.h"
 #include "agent/engines/profiling/trace_table.h"
+#include "agent/engines/profiling/walks/code_ranges.h"
 #include "base/containers.h"
 #include "base/lock.h"
 #include "generated/layouts.h"

@@ -1,7 +1,7 @@
 #include "agent/engines/profiling/samplings/allocation_events.h"
 
-#include "agent/engines/profiling/samplings/event_stacks.h"
-#include "agent/engines/profiling/samplings/stack_walk.h"
+#include "agent/engines/profiling/walks/event_stacks.h"
+#include "agent/engines/profiling/walks/stack_walk.h"
 #include "agent/sessions/environments.h"
 
 namespace jvmti {

@@ -3,7 +3,7 @@
 
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/allocation_events.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/walks/event_stacks.h"
 
 namespace jvmti {
 

@@ -12,11 +12,11 @@
 #include "agent/core/class_changes.h"
 #include "agent/core/vm_structures.h"
 #include "agent/engines/profiling/samplings.h"
-#include "agent/engines/profiling/samplings/carried_threads.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
-#include "agent/engines/profiling/samplings/mounted_thread.h"
 #include "agent/engines/profiling/samplings/signal_sources.h"
-#include "agent/engines/profiling/samplings/stack_walk.h"
+#include "agent/engines/profiling/threads/carried_threads.h"
+#include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/walks/event_stacks.h"
+#include "agent/engines/profiling/walks/stack_walk.h"
 #include "base/clock.h"
 
 namespace jvmti {

@@ -9,7 +9,7 @@
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/allocation_events.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
+#include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/sessions/environments.h"
 
 namespace jvmti {

@@ -13,12 +13,12 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
-#include "agent/engines/profiling/samplings/event_stacks.h"
 #include "agent/engines/profiling/samplings/marked_time.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
-#include "agent/engines/profiling/samplings/stack_walk.h"
-#include "agent/engines/profiling/samplings/virtual_threads.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
+#include "agent/engines/profiling/walks/event_stacks.h"
+#include "agent/engines/profiling/walks/stack_walk.h"
 #include "base/clock.h"
 
 namespace jvmti {

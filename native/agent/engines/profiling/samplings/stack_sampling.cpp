@@ -11,7 +11,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/samplings.h"
-#include "agent/engines/profiling/samplings/virtual_threads.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/handles/agent_references.h"
 #include "base/clock.h"
 #include "base/patterns.h"

@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/carried_threads.h"
+#include "agent/engines/profiling/threads/carried_threads.h"
 
 #include <cstdio>
 

@@ -11,9 +11,9 @@
 
 #include <atomic>
 
-#include "agent/engines/profiling/samplings/code_ranges.h"
-#include "agent/engines/profiling/samplings/left_callers.h"
 #include "agent/engines/profiling/trace_table.h"
+#include "agent/engines/profiling/walks/code_ranges.h"
+#include "agent/engines/profiling/walks/left_callers.h"
 #include "generated/layouts.h"
 
 namespace jvmti {

@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/code_ranges.h"
+#include "agent/engines/profiling/walks/code_ranges.h"
 
 #include <cstdio>
 #include <cstring>

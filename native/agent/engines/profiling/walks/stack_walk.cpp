@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/stack_walk.h"
+#include "agent/engines/profiling/walks/stack_walk.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include <initializer_list>
 
 #include "agent/core/agent.h"
-#include "agent/engines/profiling/samplings/mounted_thread.h"
+#include "agent/engines/profiling/threads/mounted_thread.h"
 #include "base/lock.h"
 #include "base/log.h"
 

@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/virtual_threads.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 
 #include <cstring>
 

@@ -5,7 +5,7 @@
 #include <jvmti.h>
 
 #include "agent/engines/profiling/profile.h"
-#include "agent/engines/profiling/samplings/virtual_threads.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 
 namespace jvmti {
 

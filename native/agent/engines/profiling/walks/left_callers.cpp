@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/left_callers.h"
+#include "agent/engines/profiling/walks/left_callers.h"
 
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "agent/engines/profiling/samplings/mounted_thread.h"
+#include "agent/engines/profiling/threads/mounted_thread.h"
 
 #include <type_traits>
 
