@@ -192,9 +192,9 @@ def test_the_kernel_is_told_apart(vm: jvmti.VM, program: JavaProgram, engine: st
         kinds = {one.name: one.own_share for one in main.top(10, "kind")}
         return kinds.get("kernel", 0.0), main
 
-    # A read of 4 MB is hundreds of microseconds in the kernel, and one or two elsewhere.
+    # A read of 4 MB is hundreds of microseconds in the kernel; the VM then copies what was read.
     reading, main = of_kernel("zeros")
-    assert reading > 0.9
+    assert reading > 0.8
     calling = main.callers("(kernel)")
     assert any("FileDispatcherImpl.read0" in line for line in calling.lines())
     assert of_kernel("mixed")[0] < 0.1

@@ -113,7 +113,7 @@ class FlightRecording(Profile):
     @property
     def running(self) -> bool:
         """Whether it still records."""
-        return not self._stopped and not self._vm._session.gone()
+        return not self._stopped and not self._vm._session.has_ended()
 
     def update(self) -> FlightRecording:
         """Read the samples up to now, so that the views show them; returns the profile itself."""

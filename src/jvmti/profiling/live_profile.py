@@ -163,7 +163,7 @@ class LiveProfile(Profile):
     @property
     def running(self) -> bool:
         """Whether samples are still taken."""
-        return not self._stopped and not self._vm._session.gone()
+        return not self._stopped and not self._vm._session.has_ended()
 
     def update(self) -> LiveProfile:
         """Read the samples up to now, so that the views show them; returns the profile itself."""

@@ -137,7 +137,7 @@ class Meter:
             if now - opened > _RENEWED:
                 self.leave(kind)
                 self.sample(kind)
-        if self.vm._session.gone():
+        if self.vm._session.has_ended():
             raise self._lost()
         return made
 
