@@ -12,7 +12,7 @@ namespace jvmti {
 namespace {
 
 constexpr int kMostHeaps = 4;
-constexpr int kMostFrames = 32;
+constexpr int kMostCallers = 32;
 constexpr uint8_t kFree = 0xFF;
 
 // Where the VM's structures have what is needed.
@@ -116,7 +116,7 @@ void LeftCallers::prepare() {
 bool LeftCallers::mend(uintptr_t pc, uintptr_t sp) {
   count_ = 0;
   uintptr_t method = method_at(pc);
-  for (int i = 0; i < kMostFrames && method != 0 && count_ < kMost; ++i) {
+  for (int i = 0; i < kMostCallers && method != 0 && count_ < kMost; ++i) {
     int32_t words = in_vm<int32_t>(method, places.frame_size);
     if (words <= 0) break;
     sp += static_cast<uintptr_t>(words) * sizeof(uintptr_t);
