@@ -41,7 +41,6 @@ constexpr double kPart = 0.002;           // of the program's processor time, fo
 constexpr double kFewest = 20;            // in 1 s, however little the program uses
 constexpr double kMost = 50;              // and however much, or for a while
 constexpr double kSpare = 100;            // samples beyond what it affords, where there were few
-constexpr jint kFirstWithVirtualThreads = 21;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
                                   JVMTI_EVENT_THREAD_END, JVMTI_EVENT_CLASS_LOAD};

@@ -6,6 +6,7 @@
 #include "agent/core/vm_memory.h"
 #include "agent/core/vm_structures.h"
 #include "agent/engines/profiling/profile_names.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 #include "base/lock.h"
 
 namespace jvmti {
@@ -28,7 +29,6 @@ MountedThread::Methods known_methods{};
 bool looked = false;
 Mutex looking{Guards::kLists};
 
-constexpr jint kFirstWithVirtualThreads = 21;
 constexpr size_t kKlassPlace = 8;  // in each object, behind the word for locks
 
 // ZGC with generations has an object's address above 12 other bits; four more say how far above.

@@ -10,7 +10,6 @@ namespace jvmti {
 namespace {
 
 constexpr int kMostContainers = 1 << 16;
-constexpr jint kFirstWithVirtualThreads = 21;
 
 jmethodID method_of(JNIEnv* jni, jclass klass, const char* name, const char* descriptor) {
   if (klass == nullptr) return nullptr;

@@ -8,6 +8,8 @@
 
 namespace jvmti {
 
+constexpr jint kFirstWithVirtualThreads = 21;  // the version of Java
+
 class VirtualThreads : NoCopy {
  public:
   // Does nothing where the VM has none.  From here on each virtual thread that is mounted costs the

@@ -1,6 +1,7 @@
 #include "agent/engines/profiling/walks/event_stacks.h"
 
 #include "agent/core/agent.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
 
 namespace jvmti {
@@ -40,7 +41,6 @@ uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
 namespace {
 
 constexpr jint kMostFrames = 256;
-constexpr jint kFirstWithVirtualThreads = 21;
 
 // In a function of its own: a thread that has just woken up does not touch this much of its stack.
 __attribute__((noinline)) jint ask_for_stack(jvmtiEnv* env, jthread thread, StackFrame* frames,
