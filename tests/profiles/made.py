@@ -50,6 +50,7 @@ def shop() -> Profile:
         effective=0.01,
         inlined_exact=True,
         failed=1,
+        cut=2,
     )
     return Profile(samples, stacks, frames, threads, [limits], ["/buy", "/look"])
 

@@ -64,7 +64,9 @@ def test_frames_have_the_weights_of_the_profile(page: Any):
     assert total(shown, "java.util.HashMap.put") == 30
     assert shown.js("view.total[0]") == 100_000_000
     assert "100 ms" in shown.js("document.getElementById('about').textContent")
-    assert "perf events" in shown.js("document.getElementById('limits').textContent")
+    limits = shown.js("document.getElementById('limits').textContent")
+    assert "perf events" in limits
+    assert "without their outermost callers" in limits
 
 
 def test_names_of_the_target_are_text(page: Any):

@@ -254,3 +254,4 @@ def test_limits_say_what_to_know():
     text = str(made.shop().limits[0])
     assert "the kernel does not allow perf events" in text
     assert "could not be walked: 1." in text
+    assert "without their outermost callers, where the walk lost its way: 2." in text

@@ -88,6 +88,7 @@ CHUNK = Record(
     failed="uint64_t",
     faults="uint64_t",
     truncated="uint64_t",
+    cut="uint64_t",
     lost="uint64_t",
     unfollowed="uint64_t",
     unresolved="uint64_t",
@@ -100,7 +101,8 @@ CHUNK = Record(
 )
 """The rows of each table, and the bytes of all texts; ``rest`` is 1 if more is waiting. Behind it,
 since the profile began: samples whose stack could not be walked; those where the walk met a fault,
-which are among them; those with a deeper stack; dropped ones; threads that could not be followed;
+which are among them; those with a deeper stack; those whose stack ends before the thread's; dropped
+ones; threads that could not be followed;
 methods whose class was gone before their name was known; samples of virtual threads that count as
 their carriers', because more were seen than have space; whether those of others do not; looks at
 threads, and the nanoseconds that lay between them; changes of the signal, because another handler

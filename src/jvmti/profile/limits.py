@@ -45,6 +45,8 @@ class Limits:
     """Samples whose stack could not be walked; they have an empty stack."""
     truncated: int | None = None
     """Samples whose stack was deeper than the limit."""
+    cut: int | None = None
+    """Samples whose outermost callers are missing: the walk lost its way there."""
     lost: int | None = None
     """Samples that were dropped: there was no memory left for them."""
     virtual_threads: bool | None = None
@@ -73,6 +75,7 @@ class Limits:
         for number, what in (
             (self.failed, "Samples without a stack, which could not be walked"),
             (self.truncated, "Samples with a cut stack, which was too deep"),
+            (self.cut, "Samples without their outermost callers, where the walk lost its way"),
             (self.lost, "Samples that were dropped, because there was no memory for them"),
         ):
             if number:

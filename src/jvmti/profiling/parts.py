@@ -18,7 +18,7 @@ _THREAD = numpy.dtype(THREAD.columns)
 _FRAME = numpy.dtype(FRAME.columns)
 _NUMBER = numpy.dtype("<u4")
 _COUNTS = (
-    *("failed", "faults", "truncated", "lost", "unfollowed", "unresolved"),
+    *("failed", "faults", "truncated", "cut", "lost", "unfollowed", "unresolved"),
     *("carried", "apart", "looks", "span", "changes", "ended"),
 )
 
@@ -30,6 +30,7 @@ class Parts:
         failed: samples whose stack could not be walked.
         faults: those of them where the walk met a fault.
         truncated: samples with a deeper stack.
+        cut: samples whose stack ends before the thread's.
         lost: dropped samples.
         unfollowed: threads that could not be followed.
         unresolved: methods whose class was gone before their name was known.
@@ -42,7 +43,7 @@ class Parts:
     """
 
     def __init__(self) -> None:
-        self.failed = self.faults = self.truncated = self.lost = 0
+        self.failed = self.faults = self.truncated = self.cut = self.lost = 0
         self.unfollowed = self.unresolved = self.carried = self.apart = 0
         self.looks = self.span = self.changes = self.ended = 0
         self._windows: list[tuple[int, int]] = []

@@ -213,6 +213,7 @@ class AgentSource:
             "safepoint_biased": self._engine is ProfileEngine.DELTAS,
             "failed": parts.failed,
             "truncated": parts.truncated,
+            "cut": parts.cut,
             "lost": parts.lost,
             "virtual_threads": self._virtual_threads,
             "effective": parts.span / parts.looks / 1e9

@@ -111,6 +111,7 @@ bool Profile::prepare(Call& call, char* reason, size_t size) {
   wanted.can_get_line_numbers = 1;
   if (env->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) return false;
   prepare_threads(env, call.jni);
+  entries.prepare(call.jni);
   Candidate candidates[kMostCandidates];
   int count = candidates_for(request, candidates);
   const char* why = count == 0 ? "there is no such engine for this kind of profile" : nullptr;
@@ -254,6 +255,7 @@ jvmtiError Profile::read(JNIEnv* jni, jint* count, unsigned char** bytes) {
   head.failed = failed;
   head.faults = faults;
   head.truncated = truncated;
+  head.cut = cut;
   head.lost = lost;
   head.unfollowed = unfollowed;
   head.carried = carried;

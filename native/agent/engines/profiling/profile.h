@@ -14,6 +14,7 @@
 #include "agent/engines/profiling/sample_ring.h"
 #include "agent/engines/profiling/trace_table.h"
 #include "agent/engines/profiling/walks/code_ranges.h"
+#include "agent/engines/profiling/walks/entry_methods.h"
 #include "base/lock.h"
 #include "generated/layouts.h"
 
@@ -82,6 +83,7 @@ class Profile : NoCopy {
   // The same; false where there is no space now.
   bool offer(const Sample& sample) { return ring_.put(sample); }
   uint32_t trace(const StackFrame* frames, uint32_t count);
+  const TraceTable& traces() const { return traces_; }
   uint32_t new_thread() { return threads++; }
   // Has the profile's thread look now, and not only when it wanted to.
   void hurry();
@@ -90,10 +92,12 @@ class Profile : NoCopy {
   const ProfileRequest request;
   jvmtiEnv* env = nullptr;  // its own
   CodeRanges ranges;
+  EntryMethods entries;
   ProfileNames names{ranges};
   std::atomic<uint32_t> threads{0};
   std::atomic<uint64_t> faults{0};
   std::atomic<uint64_t> truncated{0};
+  std::atomic<uint64_t> cut{0};
   std::atomic<uint64_t> lost{0};
   std::atomic<uint64_t> failed{0};
   std::atomic<uint64_t> unfollowed{0};

@@ -15,6 +15,7 @@
 #include "agent/engines/profiling/samplings/signal_sources.h"
 #include "agent/engines/profiling/threads/carried_threads.h"
 #include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/walks/cut_stacks.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
 #include "base/clock.h"
@@ -31,9 +32,11 @@ constexpr int64_t kScan =
     200000000;  // nanoseconds between two looks for threads that are no Java's
 
 struct SignalSampler {
-  explicit SignalSampler(Profile& profile) : sources(&profile.threads), carried(profile) {}
+  explicit SignalSampler(Profile& profile)
+      : sources(&profile.threads), carried(profile), cut(profile.entries) {}
   SignalSources sources;
   CarriedThreads carried;
+  CutStacks cut;
   int signal = 0;
   int64_t scanned = 0;
 };
@@ -102,7 +105,8 @@ void sample(Profile& profile, SignalSource& source, int64_t used, void* context)
     profile.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  StackWalk::Outcome outcome = walk->walk(jni, context, profile.ranges, profile.request.depth);
+  StackWalk::Outcome outcome =
+      walk->walk(jni, context, profile.ranges, profile.entries, profile.request.depth);
   if (walk->faulted()) profile.faults.fetch_add(1, std::memory_order_relaxed);
   int64_t mounted = walk->mounted(jni);
   if (mounted == source.id) mounted = 0;
@@ -374,6 +378,24 @@ void identify_sources(JNIEnv* jni, Profile& profile) {
   });
 }
 
+// Before samples of virtual threads become theirs: a carrier has an entry of its own.
+void count_cut(JNIEnv* jni, Profile& profile, const Vector<Sample>& samples) {
+  SignalSampler& sampler = *static_cast<SignalSampler*>(profile.sampler);
+  for (const Sample& one : samples) {
+    const StackFrame* frames = nullptr;
+    uint32_t count = 0;
+    if (one.trace == TraceTable::kNone || !profile.traces().read(one.trace, &frames, &count) ||
+        count >= static_cast<uint32_t>(profile.request.depth)) {
+      continue;
+    }
+    const StackFrame& last = frames[count - 1];
+    if (last.location == StackFrame::kNoMethod || profile.entries.has(last.method)) continue;
+    SignalSource* source = one.mounted == 0 ? sampler.sources.find(one.thread) : nullptr;
+    sampler.cut.note(last.method, source == nullptr ? nullptr : source->jni.load());
+  }
+  profile.cut = sampler.cut.count(profile.env, jni);
+}
+
 // What a thread of the VM has in the place of the id of a virtual thread may be its own.
 void identify(JNIEnv* jni, Profile& profile, Vector<Sample>& samples) {
   SignalSampler& sampler = *static_cast<SignalSampler*>(profile.sampler);
@@ -388,6 +410,7 @@ void identify(JNIEnv* jni, Profile& profile, Vector<Sample>& samples) {
                one.time < source->identified;
     if (own) one.mounted = 0;
   }
+  count_cut(jni, profile, samples);
   sampler.carried.identify(jni, samples);
 }
 

@@ -63,7 +63,10 @@ uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread threa
   bool is_virtual =
       major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
   jint count = is_virtual ? 0 : walk_in_callback(jni, frames + 1, depth);
-  if (count == 0) count = ask_for_stack(env, thread, frames + 1, depth);
+  if (!profile.entries.end(frames + 1, count, depth)) {
+    count = ask_for_stack(env, thread, frames + 1, depth);
+    if (count > 0 && count < depth) profile.entries.add(frames[count].method);
+  }
   if (count == depth) profile.truncated.fetch_add(1, std::memory_order_relaxed);
   frames[0] = CodeNames::frame(CodeNames::kTypes + profile.names.note_type(type));
   return profile.trace(frames, static_cast<uint32_t>(count + 1));

@@ -12,7 +12,7 @@ namespace jvmti {
 namespace {
 
 constexpr int kMostHeaps = 4;
-constexpr int kMostCallers = 32;
+constexpr int kMostCallers = 128;
 constexpr uint8_t kFree = 0xFF;
 
 // Where the VM's structures have what is needed.
@@ -33,7 +33,14 @@ struct Heap {
   int32_t shift;
 };
 
+// Where the interpreter is.
+struct Interpreter {
+  uintptr_t begin;
+  uintptr_t end;
+};
+
 Places places;
+Interpreter interpreter;
 Heap heaps[kMostHeaps];
 std::atomic<int> heap_count{0};
 Mutex looking{Guards::kLists};
@@ -51,6 +58,16 @@ bool find_places(const VmTables& tables) {
          place("CodeBlob", "_name", &places.name) &&
          place("CodeBlob", "_frame_size", &places.frame_size) &&
          place("nmethod", "_orig_pc_offset", &places.original_pc) && places.block_size != 0;
+}
+
+void find_interpreter(const VmTables& tables) {
+  VmTables::Field queue = tables.field("AbstractInterpreter", "_code");
+  VmTables::Field begin = tables.field("StubQueue", "_stub_buffer");
+  VmTables::Field size = tables.field("StubQueue", "_buffer_limit");
+  if (!queue.known || !begin.known || !size.known) return;
+  uintptr_t stubs = in_vm<uintptr_t>(queue.global, 0);
+  interpreter.begin = in_vm<uintptr_t>(stubs, begin.place);
+  interpreter.end = interpreter.begin + static_cast<uintptr_t>(in_vm<int32_t>(stubs, size.place));
 }
 
 // The heaps are there from the VM's start; only how much of them is used changes.
@@ -110,17 +127,28 @@ void LeftCallers::prepare() {
   Locked locked(looking);
   if (heap_count != 0) return;
   VmTables tables;
+  find_interpreter(tables);
   if (find_places(tables)) heap_count.store(find_heaps(tables), std::memory_order_release);
 }
 
-bool LeftCallers::mend(uintptr_t pc, uintptr_t sp) {
+bool LeftCallers::mend(uintptr_t pc, uintptr_t sp, uintptr_t fp) {
+  constexpr uintptr_t kWord = sizeof(uintptr_t);
   count_ = 0;
-  uintptr_t method = method_at(pc);
-  for (int i = 0; i < kMostCallers && method != 0 && count_ < kMost; ++i) {
-    int32_t words = in_vm<int32_t>(method, places.frame_size);
-    if (words <= 0) break;
-    sp += static_cast<uintptr_t>(words) * sizeof(uintptr_t);
-    uintptr_t at = sp - sizeof(uintptr_t);
+  for (int i = 0; i < kMostCallers && count_ < kMost; ++i) {
+    uintptr_t at = 0;  // where the return address is
+    if (uintptr_t method = method_at(pc)) {
+      int32_t words = in_vm<int32_t>(method, places.frame_size);
+      if (words <= 1) break;
+      sp += static_cast<uintptr_t>(words) * kWord;
+      at = sp - kWord;
+      fp = in_vm<uintptr_t>(at - kWord, 0);
+    } else if (pc >= interpreter.begin && pc < interpreter.end && fp > sp) {
+      at = fp + kWord;
+      sp = in_vm<uintptr_t>(fp - kWord, 0);  // before the callee made room for its variables
+      fp = in_vm<uintptr_t>(fp, 0);
+    } else {
+      break;
+    }
     uintptr_t back = in_vm<uintptr_t>(at, 0);
     uintptr_t caller = method_at(back);
     if (caller != 0 && back == handler_of(caller)) {
@@ -130,8 +158,9 @@ bool LeftCallers::mend(uintptr_t pc, uintptr_t sp) {
       mended_[count_] = {at, back};
       count_ = count_ + 1;
       *reinterpret_cast<volatile uintptr_t*>(at) = original;
+      back = original;
     }
-    method = caller;
+    pc = back;
   }
   return count_ != 0;
 }

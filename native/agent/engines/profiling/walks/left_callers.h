@@ -14,9 +14,9 @@ class LeftCallers : NoCopy {
  public:
   // On any thread, before the first. Finds nothing where the VM's structures are not known.
   static void prepare();
-  // From a signal handler, while the current thread runs compiled code. From the frame with these
-  // registers on, callees return to where they were called from. False if all did.
-  bool mend(uintptr_t pc, uintptr_t sp);
+  // From a signal handler, while the current thread runs Java. From the frame with these registers
+  // on, callees return to where they were called from. False if all did.
+  bool mend(uintptr_t pc, uintptr_t sp, uintptr_t fp);
   // Brings the handlers back, also after a fault, and before the thread runs on.
   void restore();
 

@@ -258,8 +258,11 @@ jint StackWalk::ask(JNIEnv* jni, void* context, jint depth, jint from) {
   async_get_call_trace(&trace, depth, context);
 #ifdef __x86_64__
   const greg_t* registers = registers_of(context);
-  if (trace.count == kBrokenJavaFrame && left_.mend(static_cast<uintptr_t>(registers[REG_RIP]),
-                                                    static_cast<uintptr_t>(registers[REG_RSP]))) {
+  bool broken = trace.count == kBrokenJavaFrame ||
+                (trace.count > 0 && !entries_->end(trace.frames, trace.count, depth));
+  if (broken && left_.mend(static_cast<uintptr_t>(registers[REG_RIP]),
+                           static_cast<uintptr_t>(registers[REG_RSP]),
+                           static_cast<uintptr_t>(registers[REG_RBP]))) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     async_get_call_trace(&trace, depth, context);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -336,8 +339,9 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
 }
 
 StackWalk::Outcome StackWalk::walk(JNIEnv* jni, void* context, const CodeRanges& ranges,
-                                   jint depth) {
+                                   const EntryMethods& entries, jint depth) {
   count_ = 0;
+  entries_ = &entries;
   faulted_ = false;
   walking.fetch_add(1, std::memory_order_relaxed);
   Outcome outcome = Outcome::kFailed;

@@ -13,6 +13,7 @@
 
 #include "agent/engines/profiling/trace_table.h"
 #include "agent/engines/profiling/walks/code_ranges.h"
+#include "agent/engines/profiling/walks/entry_methods.h"
 #include "agent/engines/profiling/walks/left_callers.h"
 #include "generated/layouts.h"
 
@@ -33,7 +34,8 @@ class StackWalk : NoCopy {
   void end() { owner_.store(0, std::memory_order_release); }
 
   // The frames follow at `frames()`, the innermost first.
-  Outcome walk(JNIEnv* jni, void* context, const CodeRanges& ranges, jint depth);
+  Outcome walk(JNIEnv* jni, void* context, const CodeRanges& ranges, const EntryMethods& entries,
+               jint depth);
   StackFrame* frames() { return frames_ + 1; }  // with space for one before them
   uint32_t count() const { return count_; }
   bool faulted() const { return faulted_; }
@@ -51,6 +53,7 @@ class StackWalk : NoCopy {
   jint from_edge(JNIEnv* jni, void* context, jint depth);
 
   std::atomic<pid_t> owner_;
+  const EntryMethods* entries_;
   LeftCallers left_;
   volatile bool guarded_;
   bool faulted_;
