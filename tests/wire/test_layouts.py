@@ -108,7 +108,7 @@ def another(value: Any) -> Any:
 
 def facts(kind: type) -> list[str]:
     """What declarations of a kind say to the agent."""
-    names = [field.name for field in dataclasses.fields(kind)]
+    names = [field.name for field in dataclasses.fields(kind) if field.init]
     return [name for name in names if name not in interface_text.NOT_OF_THE_AGENT]
 
 

@@ -102,7 +102,7 @@ def facts_of(declaration: Any) -> str:
     return ", ".join(
         f"{field.name}={canonical(getattr(declaration, field.name))}"
         for field in dataclasses.fields(declaration)
-        if field.name not in NOT_OF_THE_AGENT
+        if field.init and field.name not in NOT_OF_THE_AGENT
     )
 
 

@@ -76,7 +76,7 @@ def _answer(vm: VM, request: bytes) -> bytes:
     if not left:
         return answer
     # The program could not resume them: it may be one of them, or wait for one while it holds
-    # Python's # interpreter lock. Leaving the JVM resumes what this session suspended.
+    # Python's interpreter lock. Leaving the JVM resumes what this session suspended.
     vm.detach()
     return _failure(
         RuntimeError(

@@ -92,16 +92,15 @@ class Declaration:
     c_name: str = ""
     folds: tuple[int, ...] = ()
     codec: Any = field(default=None, repr=False)
+    name: str = field(init=False, repr=False)
+    """The PEP 8 name, which is the Python method's."""
+    number: int = field(init=False, repr=False)
+    """The number that names this function in a frame."""
 
-    @property
-    def name(self) -> str:
-        """The PEP 8 name, which is the Python method's."""
-        return self.method.__name__
-
-    @property
-    def number(self) -> int:
-        """The number that names this function in a frame."""
-        return int(self.table) << 12 | self.slot
+    def __post_init__(self) -> None:
+        # Every call reads these two, so they are no properties.
+        self.name = self.method.__name__
+        self.number = int(self.table) << 12 | self.slot
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:

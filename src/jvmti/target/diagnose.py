@@ -357,7 +357,7 @@ def _check_answers(
 ) -> None:
     began = time.monotonic()
     try:
-        # The only command that runs no Java code: "properties" does, and in a JVM that is # still
+        # The only command that runs no Java code: "properties" does, and in a JVM that is still
         # starting it can fail inside the class library.
         version = protocol_version(process, timeout=timeout)
     except JvmStopped as error:

@@ -374,7 +374,7 @@ def _join(handle: ProcessHandle) -> None:
         try:
             os.setgroups(status.groups)
         except OSError:
-            # A user namespace can forbid it, or not map all groups; then the helper's groups # have
+            # A user namespace can forbid it, or not map all groups; then the helper's groups have
             # no meaning for files outside either.
             if not new_user:
                 raise

@@ -29,6 +29,7 @@ Walk = Callable[["Channel", "Frame", "float | None"], "tuple[int, Frame]"]
 HEADER = protocol.HEADER.struct
 _INBOX = 64 * 1024
 _HEADER_SIZE = HEADER.size
+_LONGEST = protocol.LIMITS.REQUEST
 _MOST = protocol.LIMITS.REPLY
 _EVENT = int(Kind.EVENT)
 _CALLBACK = int(Kind.CALLBACK)
@@ -173,10 +174,15 @@ class Channel:
         Raises:
             CallTimeout: no reply in time; a late reply is discarded.
             TargetLost: the other side is gone.
+            ValueError: its arguments are too long.
         """
         if self.broken is not None:
             raise TargetLost(self.broken)
         kind, function, environment, payload, name, timeout, flags, descriptor, walk = request
+        if len(payload) > _LONGEST:
+            raise ValueError(
+                f"{name}(): {len(payload)} bytes of arguments; a request takes at most {_LONGEST}"
+            )
         sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF
         frame = (
             before
@@ -331,8 +337,8 @@ class Channel:
         except OSError as error:
             raise self._lost(error) from None
         except BaseException:
-            # Part of a long frame may have been sent, so nothing can follow it. A short one # is
-            # sent whole or not at all, so the next can follow.
+            # Part of a long frame may have been sent, so nothing can follow it. A short one
+            # is sent whole or not at all, so the next can follow.
             if len(frame) > _ATOMIC:
                 self.close()
             raise
@@ -468,7 +474,7 @@ class Channel:
             except CallTimeout:
                 raise
             except (KeyboardInterrupt, SystemExit):
-                # If this was raised after bytes arrived and before their number was noted, it is #
+                # If this was raised after bytes arrived and before their number was noted, it is
                 # lost: the channel cannot go on, and the thread's next call opens another.
                 if self._end > 0 or self._inbox[4]:
                     self.close()

@@ -65,7 +65,6 @@ _MOST_RELEASED = protocol.LIMITS.REQUEST // RELEASE.size * RELEASE.size
 _CALL, _RELEASE, _MALFORMED = int(Kind.CALL), int(Kind.RELEASE), int(Kind.MALFORMED)
 _HANDLER_OVERRAN = int(Status.HANDLER_OVERRAN)
 _new = tuple.__new__
-_LONGEST = protocol.LIMITS.REQUEST
 
 _GONE_WITHIN = 0.25
 """How long after one channel the first connection may end where both do, in seconds."""
@@ -538,13 +537,8 @@ class Session:
 
     def request(self, request: Request) -> Frame:
         """Send a frame on the calling thread's channel and wait for the reply."""
-        if request.timeout is None and self.timeout is not None:
+        if self.timeout is not None and request.timeout is None:
             request = request._replace(timeout=self.timeout)
-        if len(request.payload) > _LONGEST:
-            raise ValueError(
-                f"{request.name}(): {len(request.payload)} bytes of arguments; a request takes at "
-                f"most {_LONGEST}"
-            )
         local = self._local
         conversation = local.conversation
         if conversation is None and not self.held:

@@ -474,9 +474,9 @@ class Places:
         self.lines: list[int | None] = []
         handles = stacks.items["method"].numbers()
         if handles:
-            numbers: dict[int, int] = {}
-            self.rows = [numbers.setdefault(one, len(numbers)) for one in handles]
-            distinct = list(numbers)
+            distinct = list(dict.fromkeys(handles))
+            numbers = dict(zip(distinct, itertools.count(), strict=False))
+            self.rows = list(map(numbers.__getitem__, handles))
             self.methods = vm.methods.of(distinct)
             self.lines = vm.methods.lines(distinct, self.rows, self.locations)
 
@@ -501,15 +501,15 @@ class Places:
             most: the limit of frames of each stack.
             above: of each stack the result of `above`, where that is known.
         """
-        if above is None:
+        if above is None and self._vm.breakpoints.may_halt:
             above = [self.above(number, thread) for number, thread in enumerate(threads)]
-        methods = self.methods
-        of_frames = [methods[row] for row in self.rows]
+        of_frames = list(map(self.methods.__getitem__, self.rows))
         places = self.locations
         lines = self.lines
         found: list[list[Frame]] = []
         places_of = itertools.pairwise(self.ends)
-        for thread, (start, end), hidden in zip(threads, places_of, above, strict=True):
+        hidden_of = itertools.repeat(0, len(threads)) if above is None else above
+        for thread, (start, end), hidden in zip(threads, places_of, hidden_of, strict=True):
             count = end - start
             # Thousands of frames: the constructor is called without a loop in between.
             # What has stopped the thread, where it stopped at a probe, is nothing of the program's.
