@@ -34,8 +34,6 @@ _MOST = protocol.LIMITS.REPLY
 _EVENT = int(Kind.EVENT)
 _CALLBACK = int(Kind.CALLBACK)
 _OPENINGS = (_EVENT, _CALLBACK)
-_ANSWER = int(Kind.ANSWER)
-_EMPTY_ANSWER = HEADER.pack(0, _ANSWER, 0, 0, 0, 0, 0)[:-4]
 _ATOMIC = 2048
 """Bytes that the kernel accepts in one piece, however full the socket's buffer is."""
 _SPIN = 30_000
@@ -291,7 +289,7 @@ class Channel:
         return frame.status, frame.environment, frame.conversation, frame.payload
 
     def send_answer(self, frame: bytes) -> None:
-        """Send the frame that ends a conversation (see `answer_frame`); it is usually short."""
+        """Send the frame that ends a conversation, of `Session.answer_frame`; usually short."""
         self.messages += 1
         self.bytes += len(frame)
         if len(frame) > _ATOMIC:
@@ -498,13 +496,6 @@ class Channel:
         return TargetLost(reason)
 
 
-def answer_frame(conversation: int, payload: bytes, before: bytes = b"") -> bytes:
-    """The frame that ends a conversation, after frames that need no reply."""
-    if payload or before:
-        return before + HEADER.pack(len(payload), _ANSWER, 0, 0, 0, 0, conversation) + payload
-    return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
-
-
 class ThreadChannel:
     """Closes a thread's channel when the thread's locals are collected."""
 
@@ -519,4 +510,4 @@ class ThreadChannel:
         self.channel.thread_end = None
 
 
-__all__ = ["Channel", "Frame", "ThreadChannel", "Walk", "answer_frame"]
+__all__ = ["Channel", "Frame", "ThreadChannel", "Walk"]

@@ -41,6 +41,9 @@ from jvmti.wire.session import Session
 Numbers: TypeAlias = "numpy.ndarray[Any, Any] | memoryview[Any]"
 """Numbers as they came, or as somebody asked for them."""
 
+FEW_ROWS = 1000
+"""Rows up to which plain Python takes less time than NumPy takes to import."""
+
 _SHARE_ABOVE = 256 * 1024
 """Requests larger than this many bytes travel in shared memory."""
 
@@ -126,6 +129,19 @@ class HandleColumn(Sequence[Any]):
         """The handles as numbers; 0 is null."""
         found: list[int] = self._owner.handles.tolist()
         return found
+
+    def distinct(self) -> tuple[list[int], Any]:
+        """The handles without repetitions, and for each row the index of its own.
+
+        The indices are an array of NumPy where there are more than `FEW_ROWS`, else a list.
+        """
+        if len(self) > FEW_ROWS:
+            found, rows = numpy.unique(self.array, return_inverse=True)
+            return found.tolist(), rows.reshape(-1)
+        numbers = self.numbers()
+        handles = list(dict.fromkeys(numbers))
+        index = {handle: row for row, handle in enumerate(handles)}
+        return handles, [index[number] for number in numbers]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):

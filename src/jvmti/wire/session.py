@@ -41,7 +41,7 @@ from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes.limits import shortage
 from jvmti.target.processes.procfs import ProcessHandle
 from jvmti.wire import protocol
-from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel, answer_frame
+from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel
 from jvmti.wire.codecs import U64, codec_of
 from jvmti.wire.openings import Openings
 from jvmti.wire.ownership import RELEASE, Ownership
@@ -64,6 +64,8 @@ _MOST_RELEASED = protocol.LIMITS.REQUEST // RELEASE.size * RELEASE.size
 # Every call uses these, and looking up a member of an enumeration, and its number, is slower.
 _CALL, _RELEASE, _MALFORMED = int(Kind.CALL), int(Kind.RELEASE), int(Kind.MALFORMED)
 _HANDLER_OVERRAN = int(Status.HANDLER_OVERRAN)
+_ANSWER = int(Kind.ANSWER)
+_EMPTY_ANSWER = HEADER.pack(0, _ANSWER, 0, 0, 0, 0, 0)[:-4]
 _new = tuple.__new__
 
 _GONE_WITHIN = 0.25
@@ -444,9 +446,10 @@ class Session:
 
     def answer_frame(self, conversation: int, payload: bytes) -> bytes:
         """The frame that ends a conversation, after the releases that are due."""
-        if self.ownership.owes():
-            return answer_frame(conversation, payload, self._releases())
-        return answer_frame(conversation, payload)
+        before = self._releases() if self.ownership.owes() else b""
+        if payload or before:
+            return before + HEADER.pack(len(payload), _ANSWER, 0, 0, 0, 0, conversation) + payload
+        return _EMPTY_ANSWER + conversation.to_bytes(4, "little")
 
     @contextmanager
     def control_locked(self, timeout: float | None) -> Iterator[None]:

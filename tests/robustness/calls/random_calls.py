@@ -309,7 +309,7 @@ class Fuzzer:
                     pass
         try:
             env.set_heap_sampling_interval(512 * 1024)
-        except jvmti.MustPossessCapability:
+        except jvmti.errors.MustPossessCapability:
             pass  # a profile that a random call began has it; it ends with the session
         try:
             while True:

@@ -42,7 +42,7 @@ from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls
 from jvmti.sources.source import Source, declaration_line, last_line
 from jvmti.text.printable import Lines, escaped
-from jvmti.wire.columns import packed
+from jvmti.wire.columns import FEW_ROWS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -1087,10 +1087,6 @@ class Field(refs.Field):
             return super().__repr__()
 
 
-_FEW = 1000
-"""Places in the code, whose lines are sooner found one by one."""
-
-
 class Methods:
     """The methods that a session has seen, with their names.
 
@@ -1146,19 +1142,19 @@ class Methods:
     def lines(
         self,
         handles: Sequence[int],
-        rows: Sequence[int],
-        locations: Sequence[int],
+        rows: Sequence[int] | numpy.ndarray[Any, Any],
+        locations: Sequence[int] | numpy.ndarray[Any, Any],
     ) -> list[int | None]:
         """The source line of each location, in one message.
 
         Args:
             handles: of methods.
-            rows: for each location, the index of its method.
-            locations: bytecode indices.
+            rows: for each location, the index of its method; many sooner as an array.
+            locations: bytecode indices, likewise.
         """
         if not len(rows):
             return []
-        if len(rows) <= _FEW:
+        if len(rows) <= FEW_ROWS:
             return list(_lines(self._line_tables(handles), rows, locations))
         tables = self._vm.lookup_env.map.get_line_number_table(packed(handles))
         counts = numpy.maximum(tables.value.counts, 0)
@@ -1168,8 +1164,8 @@ class Methods:
         keys = numpy.repeat(numpy.arange(len(handles), dtype=numpy.int64), counts) << 32 | starts
         order = numpy.argsort(keys, kind="stable")
         keys, numbers = keys[order], numbers[order]
-        of = numpy.array(rows, numpy.int64)
-        places = numpy.array(locations, numpy.int64)
+        of = numpy.asarray(rows, numpy.int64)
+        places = numpy.asarray(locations, numpy.int64)
         at = numpy.searchsorted(keys, of << 32 | numpy.maximum(places, 0), "right") - 1
         found = (at >= 0) & (places >= 0)
         if len(keys):
@@ -1197,7 +1193,7 @@ class Methods:
 
 
 def _lines(
-    tables: list[list[tuple[int, int]]], rows: Sequence[int], locations: Sequence[int]
+    tables: list[list[tuple[int, int]]], rows: Iterable[int], locations: Iterable[int]
 ) -> Iterator[int | None]:
     """The line of each location, by the table of its row."""
     sorted_tables: dict[int, tuple[list[int], list[int]]] = {}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
 from jvmti.debug.late.stop_probes import OWN_FRAMES
+from jvmti.deferred import is_array
 from jvmti.interface.errors import (
     Error,
     InvalidSlot,
@@ -472,13 +473,13 @@ class Places:
         self.locations: list[int] = stacks.items.listed("location")
         self.methods: list[Method] = []
         self.lines: list[int | None] = []
-        handles = stacks.items["method"].numbers()
-        if handles:
-            distinct = list(dict.fromkeys(handles))
-            numbers = dict(zip(distinct, itertools.count(), strict=False))
-            self.rows = list(map(numbers.__getitem__, handles))
+        if self.locations:
+            distinct, rows = stacks.items["method"].distinct()
+            many = is_array(rows)
+            self.rows = rows.tolist() if many else rows
             self.methods = vm.methods.of(distinct)
-            self.lines = vm.methods.lines(distinct, self.rows, self.locations)
+            locations = stacks.items["location"] if many else self.locations
+            self.lines = vm.methods.lines(distinct, rows, locations)
 
     def above(self, stack: int, thread: Thread) -> int:
         """The number of frames on top of a stack that belong to what has stopped its thread.
