@@ -104,7 +104,7 @@ MUTATIONS = (
     Mutation("sequence numbers do not grow", "channel.py", "sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF", "sequence = self._sequence = 1", "tests/events/handlers/test_handlers.py tests/robustness/leaving/test_interruptions.py"),
     Mutation("a late reply is taken for the next", "channel.py", "            self.late.pop(got, None)", "            pass", "tests/robustness/leaving/test_interruptions.py tests/target/test_ways_in.py"),
     Mutation("the digest is not looked at", "session.py", "if digest is not None and self.greeting.digest != digest:", "if False:", "tests/wire/test_layouts.py"),
-    Mutation("requests of any length are sent", "session.py", "if len(request.payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
+    Mutation("requests of any length are sent", "channel.py", "if len(payload) > _LONGEST:", "if False:", "tests/conformance/classes/test_redefinition.py"),
     Mutation("the kind of a handle is shifted", "columns.py", "cls = self.session.classes[handle >> 56]", "cls = self.session.classes[handle >> 57]", "tests/wire/test_columns.py"),
     Mutation("surrogates are off by one", "modified_utf8.py", "    code -= 0x10000", "    code -= 0x10001", "tests/wire/test_codecs.py"),
     Mutation("text is shown one character short", "printable.py", "if most is not None and len(text) > most:", "if most is not None and len(text) >= most:", "tests/commands/test_commands.py"),
