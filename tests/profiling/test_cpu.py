@@ -19,6 +19,7 @@ from jvmti.interface.errors import NotAvailable
 from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
 from jvmti.profile.tables import FrameKind, Kind, State
 from jvmti.profiling.live_profile import LiveProfile
+from jvmti.target import hotspot
 from prepared import attaching
 from profiling.shares import error, noise, of_thread, parsed
 
@@ -141,6 +142,16 @@ def test_shares_in_a_virtual_thread_are_those_that_it_measures(
     # They are its own, and not its carrier's.
     assert profile.limits[0].virtual_threads is True
     assert list(work.by("thread")) == ["(unnamed virtual thread)"]
+
+
+def test_threads_of_the_vm_have_its_code(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.001) as profile:
+        # The VM answers on a thread of its own, which runs no Java then.
+        for _ in range(50):
+            hotspot.command(vm.process, "jcmd", "VM.flags -all")
+    answering = profile.by("thread")["Attach Listener"]
+    depths = [len(answering.stacks[stack]) for stack in answering.samples.stack.tolist()]
+    assert depths.count(0) < 0.3 * len(depths)
 
 
 def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaProgram) -> None:

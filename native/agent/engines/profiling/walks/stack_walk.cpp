@@ -11,6 +11,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/walks/java_anchor.h"
 #include "base/lock.h"
 #include "base/log.h"
 
@@ -22,6 +23,7 @@ constexpr int kWalks = 32;  // at once
 
 // What AsyncGetCallTrace says in place of a number of frames.
 constexpr jint kNoJavaFrames = 0;
+constexpr jint kUnknownFrame = -3;                      // of a thread that does not run Java
 [[maybe_unused]] constexpr jint kBrokenJavaFrame = -5;  // of a thread that runs Java
 constexpr jint kThreadEnds = -8;
 
@@ -190,6 +192,7 @@ const char* StackWalk::prepare() {
   if (found == nullptr) return "this VM has no AsyncGetCallTrace";
   async_get_call_trace = reinterpret_cast<AsyncGetCallTrace>(found);
   LeftCallers::prepare();
+  JavaAnchor::prepare();
   return nullptr;
 }
 
@@ -269,7 +272,8 @@ jint StackWalk::ask(JNIEnv* jni, void* context, jint depth, jint from) {
     left_.restore();
   }
 #endif
-  return trace.count;
+  bool outside = trace.count == kUnknownFrame && JavaAnchor::is_missing(jni);
+  return outside ? kNoJavaFrames : trace.count;
 }
 
 #ifdef __x86_64__
