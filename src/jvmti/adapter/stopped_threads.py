@@ -181,8 +181,7 @@ class StoppedThread(HaltedThread):
         try:
             if self._is_over:
                 raise _resumed(self.id)
-            with self._stop.lent():
-                return function()
+            return self._stop.lend(function)
         finally:
             self._using.release()
 

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("jvmti")
 
 Self = TypeVar("Self", bound="StopRequest")
+T = TypeVar("T")
 
 CHECK_EVERY = 0.25
 """While waiting for a stop, check this often whether the JVM is still there, in seconds."""
@@ -239,13 +240,16 @@ class Stop:
         with session.within(self._borrowed):
             yield
 
-    @contextmanager
-    def lent(self) -> Iterator[None]:
-        """The calling Python thread may use it inside the block, while its receiver waits."""
+    def lend(self, function: Callable[[], T]) -> T:
+        """Call a function that may use it on the calling Python thread, while its receiver waits.
+
+        Args:
+            function: the function.
+        """
         receiver, self._borrower = self._borrower, threading.get_ident()
         try:
             with self._vm._session.within(self._borrowed):
-                yield
+                return function()
         finally:
             self._borrower = receiver
 
@@ -276,13 +280,6 @@ class Stop:
         if self._borrower == threading.get_ident():
             self._vm._session.give_back(self._borrowed)
         self._over.set()
-
-    @property
-    def has_resumed(self) -> bool:
-        """Whether the thread runs already, though its receiver still waits: see
-        `Steps.begin_another`.
-        """
-        return self._borrowed.over and self.is_waiting
 
     def _note_resumed(self) -> None:
         """A call of the borrower's has ended the conversation: no other can be made in it."""

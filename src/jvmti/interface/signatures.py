@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Callable
 
@@ -35,6 +36,7 @@ _SWAPPED = str.maketrans("/.", "./")
 _HIDDEN = re.compile(r"/(0x[0-9a-f]+|[0-9]+)\Z")
 
 
+@functools.lru_cache(4096)
 def java_name(signature: str) -> str:
     """The name of a type as in source code: ``java.util.Map``, ``int[]``.
 

@@ -60,7 +60,8 @@ class Conversation:
         self._asked: dict[int, queue.Queue[bool]] = {}
         self._afterwards: list[Callable[[], object]] = []
         self._meanwhile: list[Callable[[], object]] = []
-        self._until_answered = contextlib.ExitStack()
+        self._holds = False
+        """Whether the messages of other threads wait for the current response."""
         self.is_over = threading.Event()
         self.progress = Progress(self)
 
@@ -103,7 +104,7 @@ class Conversation:
             for number in asked:
                 self._asked.pop(number, None)
 
-    def held(self) -> contextlib.AbstractContextManager[None]:
+    def held(self) -> contextlib.AbstractContextManager[object]:
         """Send the messages of other threads after those that the calling thread sends inside."""
         return self._framing.held()
 
@@ -131,7 +132,8 @@ class Conversation:
         To be called by the thread that answers it.
         """
         self.progress.end()  # whose thread sends a message under a lock
-        self._until_answered.enter_context(self.held())
+        self.held().__enter__()
+        self._holds = True
 
     def meanwhile(self, action: Callable[[], object]) -> None:
         """Do something quick just before the current request is answered.
@@ -278,7 +280,8 @@ class Conversation:
             return
         with self._lock:
             self._current = number
-            self._cancel.clear()
+            if self._cancel.is_set():
+                self._cancel.clear()
             if number in self._cancelled or self._input_is_over:
                 self._cancelled.discard(number)
                 self._cancel.set()
@@ -288,7 +291,7 @@ class Conversation:
             "command": command if isinstance(command, str) else "",
         }
         self.progress.begin(number, command)
-        with self._until_answered:
+        try:
             try:
                 response |= self._outcome(command, message)
             finally:
@@ -307,6 +310,10 @@ class Conversation:
             for action in after:
                 if response["success"]:
                     self._do(action, command)
+        finally:
+            if self._holds:
+                self._holds = False
+                self.held().__exit__(None, None, None)
 
     def _do(self, action: Callable[[], object], command: Any) -> None:
         """Do something after a request that has its response already."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from io import RawIOBase
 from typing import Any, BinaryIO
 
@@ -16,6 +17,8 @@ _LONGEST = 64 << 20
 _LONGEST_LINE = 8 << 10
 """Bytes of a line of a header at most."""
 _HEADER = b"content-length:"
+_USUAL = re.compile(rb"Content-Length: ([0-9]{1,7})\r\n\r\n")
+"""The header as most clients write it."""
 _NO_BODY = "null}"
 _AT_ONCE = 1 << 16
 """Bytes to ask for at once."""
@@ -73,6 +76,13 @@ class Framing:
 
     def _length(self) -> int | None:
         length: int | None = None
+        if not self._arrived and not self._read_more():
+            return None
+        if (usual := _USUAL.match(self._arrived)) is not None:
+            length, end = int(usual[1]), usual.end()
+            del usual  # which keeps the bytes
+            del self._arrived[:end]
+            return length
         while True:
             line = self._line()
             if line is None:
@@ -103,11 +113,9 @@ class Framing:
         self._arrived += data or b""
         return bool(data)
 
-    @contextlib.contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[object]:
         """Messages of other threads come after those that the calling thread writes inside."""
-        with self._writing:
-            yield
+        return self._writing
 
     def write(
         self, message: dict[str, Any], numbered: Callable[[int], object] | None = None

@@ -113,7 +113,7 @@ class RunRequests:
                         halted_threads.resume(one)
             halted_threads.resume(halted)
 
-        if runs_all or halted.stop is None or halted.stop.has_resumed:
+        if runs_all or halted.stop is None:
             conversation.afterwards(resume)
         else:
             # To wake the thread takes as long as to write the response.
@@ -150,7 +150,8 @@ class RunRequests:
             self.begin(halted, how, by, resumes=is_here)
 
         session.run_at_once(halted, begin)
-        self.let_run(halted, given)
+        if not halted.is_removed:
+            self.let_run(halted, given)
 
     def _runs_all(self, given: Arguments) -> bool:
         """Whether a request lets all threads run on, which are suspended with its own."""
@@ -199,6 +200,9 @@ class RunRequests:
         except BaseException:
             session.halted.end_step(halted.id)
             raise
+        if resumes:
+            # Its Python thread may be late for the next stop, so it wakes while this one answers.
+            session.halted.resume(halted)
 
     def _step_filters(self) -> StepFilters:
         """The filters of the configuration, with what they know of methods."""

@@ -113,15 +113,19 @@ class Callers(NamedTuple):
     """How often classes had got other code before the stack was read; -1 if it was just now."""
 
 
+_Usual = tuple[Hashable, int, int, "Method", "list[tuple[Method, int]]"]
+"""A step's owner, the `id` of its thread, the code, the method, and the calls below it."""
+
+
 class StepProbes(EventProbes):
     """The probes of a session that report where stepped threads are."""
 
     def __init__(self, vm: VM) -> None:
         self._names: dict[Hashable, dict[str, set[str]]] = {}
         """The methods of each class, by what needs them."""
-        self._last: tuple[int, list[tuple[Method, int]], Callers] | None = None
-        """The callers of the last usual step: the code and the calls that they are of. Forgotten
-        with any change of the plan."""
+        self._last: tuple[_Usual, Callers] | None = None
+        """The last usual step, and the callers that it found. Forgotten with any change of the
+        plan."""
         self._arrivals: dict[Hashable, dict[int, set[str]]] = {}
         """By owner and by `id` of the thread, the classes that its last step may arrive in."""
         self._changing = threading.RLock()
@@ -240,10 +244,10 @@ class StepProbes(EventProbes):
         """
         with self._changing:
             if how is How.OVER:
-                if stack is not None and stack.code >= 0 and (found := self._usual(owner, stack)):
-                    methods = [one.method for one in stack.frames[:DEEPEST]]
-                    self._note_arrivals(owner, thread, methods)
-                    return found
+                if stack is not None and stack.code >= 0:
+                    found = self._usual(owner, thread, stack)
+                    if found is not None:
+                        return found
                 places = self._places_of(thread)
                 # The usual step, which needs no more probes.
                 if places and self.covers(places[0].method):
@@ -272,22 +276,26 @@ class StepProbes(EventProbes):
             places = [_Place(one.method, one.location, one.depth) for one in frames]
             return self._callers(places)._replace(reflects=reflects)
 
-    def _usual(self, owner: Hashable, stack: Stack) -> Callers | None:
+    def _usual(self, owner: Hashable, thread: Thread, stack: Stack) -> Callers | None:
         """Where a thread can arrive whose topmost method has probes; ``None`` if it has none.
 
-        Asks the agent nothing where the calls below the topmost are those of the step before.
+        There is nothing to do where its last step began in the same call.
         """
         frames = stack.frames[:DEEPEST]
-        is_enough = len(frames) == min(stack.depth, DEEPEST) > 0
-        if not is_enough or not self.covers(frames[0].method):
+        if not len(frames) == min(stack.depth, DEEPEST) > 0:
+            return None
+        below = [(one.method, one.location) for one in frames[1:]]
+        step: _Usual = owner, id(thread), stack.code, frames[0].method, below
+        if self._last is not None and self._last[0] == step:
+            return self._last[1]
+        if not self.covers(frames[0].method):
             return None
         self._add(owner, [frames[0].method])
-        below = [(one.method, one.location) for one in frames[1:]]
-        if self._last is None or self._last[:2] != (stack.code, below):
-            places = [_Place(one.method, one.location, one.depth) for one in frames]
-            callers = self._callers(places)._replace(code=stack.code)
-            self._last = stack.code, below, callers
-        return self._last[2]
+        self._note_arrivals(owner, thread, [one.method for one in frames])
+        places = [_Place(one.method, one.location, one.depth) for one in frames]
+        callers = self._callers(places)._replace(code=stack.code)
+        self._last = step, callers
+        return callers
 
     def add(self, owner: Hashable, methods: Iterable[Method]) -> None:
         """Put probes into more methods that a stepped thread is about to call.

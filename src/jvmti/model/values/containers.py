@@ -123,7 +123,8 @@ _LIST_FIELDS = ("java/util/ArrayList", "size", "elementData")
 def list_fields(vm: VM) -> list[Any]:
     """Where the commonest kind of list has its size and its elements, for the agent to read."""
     path, *names = _LIST_FIELDS
-    return [_field(vm, path, name) for name in names]
+    layout = layout_of(vm.bootstrap_class(path))
+    return [layout.find(name).field for name in names]
 
 
 def _pairs(values: list[Any]) -> list[tuple[Any, Any]]:
