@@ -57,7 +57,9 @@ def took(shop: JavaProgram, request: str) -> int:
         ("total", 2**40, "1099511627776", "30"),
         ("price", 2.25, "2.25", "1.5"),
         ("price", float("nan"), "NaN", "1.5"),
+        ("price", 3, "3.0", "1.5"),
         ("weight", 2.25, "2.25", "0.75"),
+        ("weight", -4, "-4.0", "0.75"),
         ("open", True, "true", "false"),
         ("grade", ord("z"), "z", "d"),
         ("shelf", -300, "-300", "3"),
@@ -171,7 +173,7 @@ def test_a_killed_controller_leaves_nobody_waiting(vm: jvmti.VM, shop: JavaProgr
     ("pattern", "options", "kind", "message"),
     [
         (f"{SHOP}.pieces", {}, BadProbe, "say what changes"),
-        (f"{SHOP}.pieces", {"returns": "x"}, LookupError, "can return 'x'"),
+        (f"{SHOP}.pieces", {"returns": "x"}, LookupError, "can return 'x': what .* is int"),
         (f"{SHOP}.pieces", {"returns": 2**40}, LookupError, "can return 1099511627776"),
         (f"{SHOP}.pieces", {"returns": 2**64}, BadProbe, "does not fit a long"),
         (f"{SHOP}.pieces", {"returns": b"x"}, BadProbe, "cannot be returned"),

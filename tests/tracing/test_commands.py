@@ -128,6 +128,23 @@ def test_a_tree_says_what_it_does_not_show(traced: JavaProgram) -> None:
         assert note in err
 
 
+def test_a_tree_as_json_is_complete(traced: JavaProgram) -> None:
+    words = [f"{ORDER}.deep", "--tree", "--json", "--top", 1, "--count", 12]
+    command = begun("trace", traced.pid, *words)
+    assert command.stderr is not None
+    assert "ready in" in command.stderr.readline()
+    traced.ask("deep 11")
+    out, err = command.communicate(timeout=60)
+    assert command.returncode == 0, err
+    tree = json.loads(out)["tree"]
+    for depth in range(12):
+        (node,) = tree
+        assert node["calls"] == 1
+        assert node["seconds"] >= node["own_seconds"] > 0
+        tree = node["children"]
+        assert bool(tree) == (depth < 11)
+
+
 @pytest.mark.parametrize("suffix", [".arrow", ".parquet"])
 def test_columns_of_several_reads_are_one_file(
     traced: JavaProgram, tmp_path: Path, suffix: str
@@ -150,12 +167,14 @@ def test_options_that_do_not_go_together(traced: JavaProgram, tmp_path: Path) ->
         (["--watch"], "--watch is for what is counted"),
         (["--by", "method", "-o", str(tmp_path / "x.json")], "a file takes single records"),
         (["--by", "method", "--tree"], "a tree takes calls"),
+        (["-o", str(tmp_path / "no" / "x.json")], "no/x.json: No such file or directory\n"),
         (["-o", str(tmp_path / "x.txt")], "must end in one of .parquet, .arrow, .jsonl, .json"),
         (["--by", "nothing"], "has a value 'nothing'"),
     ):
         ended = run("trace", traced.pid, f"{ORDER}.add", *words)
         assert ended.returncode != 0
         assert message in ended.stderr
+        assert "Traceback" not in ended.stderr
 
 
 def test_a_notebook_shows_calls_hits_and_summaries(traced: JavaProgram) -> None:

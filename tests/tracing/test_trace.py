@@ -509,6 +509,10 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
         vm.trace("Traced$Ordr.add")
     with pytest.raises(LookupError, match=r"no method 'ad' with code: it has add"):
         vm.trace(f"{ORDER}.ad")
+    with pytest.raises(LookupError, match=r"no method for .*add\(long\)': it has add\(int, "):
+        vm.trace(f"{ORDER}.add(long)")
+    with pytest.raises(LookupError, match=r"Object\.hashCode is native: it has no code"):
+        vm.trace("java.lang.Object.hashCode")
     with pytest.raises(LookupError, match="no method"):
         vm.trace(f"{ORDER}.add", f"{ORDER}.nothing")
     for name in ("int", "int[]"):
@@ -673,7 +677,10 @@ def test_conditions_in_static_methods_and_of_every_type(vm: jvmti.VM, traced: Ja
 @pytest.mark.parametrize(
     ("condition", "why"),
     [
-        ("pieces >", "is not an expression"),
+        ("pieces >", "is not an expression: invalid syntax$"),
+        ("pieces = 1", "is not an expression: `==` compares"),
+        ("pieces > 1 && what == 'a'", "is not an expression: write `and`, `or` and `not`"),
+        ("!(pieces > 1)", "is not an expression: write `and`, `or` and `not`"),
         ("pieces == total", "one side is a value, the other a constant"),
         ("1 == 2", "one side is a value, the other a constant"),
         ("pieces in what", "behind `in` is a pattern"),

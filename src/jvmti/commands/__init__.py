@@ -140,10 +140,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _discard_output()
         return 0
     except OSError as error:
-        if error.errno not in _DISK_FULL:
+        if error.errno in _DISK_FULL:
+            _discard_output()
+            print(f"jvmti: the output cannot be written: {error.strerror}", file=sys.stderr)
+            return FAILED
+        # One with a name is of a file that the user chose, or that the machine refuses.
+        if error.filename is None:
             raise
-        _discard_output()
-        print(f"jvmti: the output cannot be written: {error.strerror}", file=sys.stderr)
+        from jvmti.text.printable import printable
+
+        print(f"jvmti: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
         return FAILED
     except Exception as error:
         failure = explained(error)

@@ -24,6 +24,7 @@ from jvmti.deferred import difflib
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
+from jvmti.text.syntax import syntax_reason
 
 if TYPE_CHECKING:
     from jvmti.debug.stops import Stop
@@ -114,7 +115,8 @@ def parse(text: str) -> ast.expr:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise ConditionError(f"the condition {text!r} is not an expression: {error}") from None
+        why = syntax_reason(text, error)
+        raise ConditionError(f"the condition {text!r} is not an expression: {why}") from None
     _Compiler(text, None).condition(tree)
     return tree
 

@@ -136,8 +136,8 @@ class Cost(NamedTuple):
         return (
             f"{quantity(self.methods, 'method')} of {quantity(self.classes, 'class')};"
             f" stops the program for about "
-            f"{duration(self.pause)}, in steps for {duration(self.step)} each; {running:,} running "
-            "calls would go on in the interpreter"
+            f"{duration(self.pause)}, in steps for {duration(self.step)} each; "
+            f"{quantity(running, 'running call')} would go on in the interpreter"
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
 from jvmti.interface.errors import Error
@@ -17,7 +17,7 @@ from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 from jvmti.tracing.call_probes import RecordShape, noting, place_of
 from jvmti.tracing.conditions import STARTED, compiled, over_steps, since, uses
-from jvmti.tracing.probe_set import MOST, ProbeSet, values_of
+from jvmti.tracing.probe_set import MOST, ProbeSet, results_of, values_of
 from jvmti.tracing.traced_vm import TracedVM
 
 _WHOLE = {"B": 7, "S": 15, "I": 31, "J": 63}
@@ -53,7 +53,8 @@ def _returning(value: object) -> list[tuple[str, str, tuple[Operand, ...]]]:
                 found.append(("C", "I"))
             if not found:
                 raise BadProbe(f"{value} does not fit a long")
-            return [(letter, held, (Operand(Kind.NUMBER, held, value),)) for letter, held in found]
+            whole = [(letter, held, (Operand(Kind.NUMBER, held, value),)) for letter, held in found]
+            return [*whole, *_returning(float(value))]
         case float():
             single = _bits("<f", "<i", value) if abs(value) < 3.4e38 or value != value else None
             double = ("D", "D", (Operand(Kind.NUMBER, "J", _bits("<d", "<q", value)),))
@@ -170,6 +171,7 @@ class Change(ProbeSet):
         self.when = when
         self._every = every
         self._times = MOST if times is None else min(times, MOST)
+        self._returns = returns
         condition = None if when is None else compiled(when)
         steps = [] if condition is None else list(condition.steps)
         if over:
@@ -206,6 +208,13 @@ class Change(ProbeSet):
         except BaseException:
             self.close()
             raise
+
+    def _refuse(self, what: str, classes: list[Any], method: str, needed: str | None) -> NoReturn:
+        if self._returns is not UNCHANGED:
+            types = results_of(classes, method)
+            if types:
+                needed = f"{needed}: what they return is {' or '.join(types)}"
+        super()._refuse(what, classes, method, needed)
 
     def _check_exception(self, vm: TracedVM, name: str) -> None:
         """Refuse the name of a class that is unknown, or of no exception.

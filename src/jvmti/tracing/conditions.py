@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeGuard
 from jvmti.instrumentation.probes import BadProbe, Operand, Step
 from jvmti.layouts.probes import PLAN, Outcomes, Test
 from jvmti.layouts.probes import Operand as Kind
+from jvmti.text.syntax import syntax_reason
 
 _HOLDS: dict[type[ast.cmpop], Outcomes] = {
     ast.Eq: Outcomes.EQUAL,
@@ -80,7 +81,8 @@ def compiled(text: str, words: Mapping[str, Operand] = CALLS) -> Condition:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError) as error:
-        raise BadProbe(f"the condition {text!r} is not an expression: {error}") from None
+        why = syntax_reason(text, error)
+        raise BadProbe(f"the condition {text!r} is not an expression: {why}") from None
     compiler = _Compiler(text, words)
     parts = tree.values if _is_and(tree) else [tree]
     entry: list[list[Step]] = []

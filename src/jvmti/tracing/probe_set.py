@@ -14,6 +14,7 @@ from jvmti.deferred import difflib
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
+from jvmti.interface.signatures import result_of
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
@@ -68,6 +69,12 @@ def _named_in_code(probe: Probe) -> bool:
 def _choice(probe: Probe) -> tuple[str | None, str | None, str | None]:
     """The patterns that choose classes without their files."""
     return probe.classes, probe.extends, probe.loader
+
+
+_MOST_READ = 20
+"""Classes whose methods are read for a message."""
+_MOST_NAMED = 5
+"""Methods in a message."""
 
 
 class ProbeSet:
@@ -320,10 +327,24 @@ class ProbeSet:
         if all(one.is_array or one.is_hidden for one in classes):
             raise LookupError(f"{what!r} matches only arrays and hidden classes: no probe can be "
                               f"put into {classes[0].name}")  # fmt: skip
-        names = {one.name for cls in classes[:20] for one in cls.methods}
+        methods = _methods(classes)
+        names = {one.name for one in methods}
         if needed is not None and any(fnmatch.fnmatchcase(name, method) for name in names):
             raise LookupError(f"no method of {what!r} {needed}")
-        alike = difflib.get_close_matches(method, names, 3) or sorted(names)[:5]
+        same = [one for one in methods if fnmatch.fnmatchcase(one.name, method)]
+        if same and all(one.is_native or one.is_abstract for one in same):
+            kind = "native" if same[0].is_native else "abstract"
+            raise LookupError(
+                f"{same[0].class_name}.{same[0].name} is {kind}: it has no code for probes"
+            )
+        if same:
+            there = ", ".join(
+                f"{one.name}({', '.join(one.parameter_types)})" for one in same[:_MOST_NAMED]
+            )
+            raise LookupError(
+                f"{classes[0].name} is loaded, and has no method for {what!r}: it has {there}"
+            )
+        alike = difflib.get_close_matches(method, names, 3) or sorted(names)[:_MOST_NAMED]
         raise LookupError(
             f"{classes[0].name} is loaded, and has no method {method!r} with code: it has "
             f"{', '.join(alike)}"
@@ -407,4 +428,20 @@ class ProbeSet:
         self.close()
 
 
-__all__ = ["MOST", "ProbeSet", "values_of"]
+def _methods(classes: Sequence[Any]) -> list[Any]:
+    """The methods that a message about these classes may name."""
+    return [one for cls in classes[:_MOST_READ] for one in cls.methods]
+
+
+def results_of(classes: Sequence[Any], method: str) -> list[str]:
+    """The types that the methods of a name, or a pattern, return."""
+    return sorted(
+        {
+            result_of(one.signature)
+            for one in _methods(classes)
+            if fnmatch.fnmatchcase(one.name, method)
+        }
+    )
+
+
+__all__ = ["MOST", "ProbeSet", "results_of", "values_of"]

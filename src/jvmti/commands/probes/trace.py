@@ -27,7 +27,7 @@ from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.arming import MANY_METHODS
-from jvmti.tracing.records.calls import Call, Calls, tree_of
+from jvmti.tracing.records.calls import Call, CallNode, Calls, tree_of
 
 if TYPE_CHECKING:
     from jvmti.tracing.arming import Cost
@@ -150,6 +150,21 @@ def _report_cost(given: argparse.Namespace, cost: Cost) -> None:
         print(f"that is more than {many}: a narrower pattern, or --summary, costs less")
 
 
+def _tree_json(tree: CallNode) -> list[dict[str, Any]]:
+    """The methods that a node called, the most expensive first."""
+    return [
+        {
+            "name": one.name,
+            "calls": one.calls,
+            "failed": one.failures,
+            "seconds": one.total / 1e9,
+            "own_seconds": one.own / 1e9,
+            "children": _tree_json(one),
+        }
+        for one in sorted(tree.children.values(), key=lambda node: -node.total)
+    ]
+
+
 def _report_beginning(trace: Trace, passed: float) -> None:
     """Report what is traced, and what could not be."""
     number = quantity(trace.methods, "method")
@@ -224,9 +239,12 @@ class _Watch(RecordWatch):
         out = console()
         tree = tree_of(self._tree_calls)
         lines = tree.lines()
-        shown = self._given.top * 10
-        for line in lines[:shown]:
-            out.print(line, markup=False, soft_wrap=True)
+        shown = len(lines) if self._given.json else self._given.top * 10
+        if self._given.json:
+            print_json({"calls": len(self._tree_calls), "tree": _tree_json(tree)})
+        else:
+            for line in lines[:shown]:
+                out.print(line, markup=False, soft_wrap=True)
         notes = []
         if len(lines) > shown:
             more = quantity(len(lines) - shown, "more line")
