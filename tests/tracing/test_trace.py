@@ -463,6 +463,19 @@ def test_virtual_threads_are_traced(java_program: JavaPrograms, jvm: Jvm) -> Non
     assert len({one.thread_id for one in calls}) == 20
 
 
+def test_a_thread_without_a_name_has_its_number(vm: jvmti.VM, traced: JavaProgram) -> None:
+    main = vm.threads["main"]
+    (number,) = vm.threads.ids([main])
+    main.call("setName", "")
+    try:
+        with vm.logpoint(f"{ORDER}.add", "by {thread}") as log:
+            traced.ask("add 1")
+            (hit,) = log.read(5.0)
+    finally:
+        main.call("setName", "main")
+    assert (hit.thread, hit.text) == (f"#{number}", f"by #{number}")
+
+
 def test_calls_have_their_callers(vm: jvmti.VM, traced: JavaProgram) -> None:
     with vm.trace(f"{ORDER}.deep", stack=3, arguments=False) as trace:
         traced.ask("deep 4")
@@ -509,6 +522,8 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
         vm.trace("Traced$Ordr.add")
     with pytest.raises(LookupError, match=r"no method 'ad' with code: it has add"):
         vm.trace(f"{ORDER}.ad")
+    with pytest.raises(LookupError, match=r"'java.util.HashMap' is a class, and '.*[*]' its meth"):
+        vm.trace("java.util.HashMap")
     with pytest.raises(LookupError, match=r"no method for .*add\(long\)': it has add\(int, "):
         vm.trace(f"{ORDER}.add(long)")
     with pytest.raises(LookupError, match=r"Object\.hashCode is native: it has no code"):

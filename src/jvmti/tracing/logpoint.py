@@ -382,9 +382,14 @@ class Logpoint(Recorder[Hit, Hits]):
                 self._template.operands, slots, recorded_values, strict=True
             )
         ]
+        named = self._threads.get(thread, f"#{thread}")
+        values = [
+            value or named if operand.kind is Kind.THREAD and operand.path == "name" else value
+            for operand, value in zip(self._template.operands, values, strict=True)
+        ]
         return Hit(
             ended,
-            self._threads.get(thread, f"#{thread}"),
+            named,
             thread,
             site.class_name,
             site.method,

@@ -296,13 +296,17 @@ class ProbeSet:
             if number not in taken:
                 place = place_of(pattern)
                 method = place["methods"] or "*"
-                classes = self._classes_named([place["classes"] or "*"])
+                classes = self._classes_named([place["classes"] or "*"], pattern)
                 self._failed_for(pattern)
                 check_conditions(self._vm, classes, place, self._loader)
                 self._refuse(pattern, classes, method, needed)
 
-    def _classes_named(self, names: Sequence[str]) -> list[Any]:
+    def _classes_named(self, names: Sequence[str], whole: str = "") -> list[Any]:
         """The loaded classes that match patterns.
+
+        Args:
+            names: the patterns.
+            whole: what they were cut off from, which may name a class itself.
 
         Raises:
             LookupError: there is none; the message has similar names.
@@ -311,6 +315,8 @@ class ProbeSet:
         if not found:
             alike = [one for name in names for one in self._vm.classes.near(name)]
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
+            if re.fullmatch(r"[\w.$]+", whole) and len(self._vm.classes(whole)):
+                hint = f"; {whole!r} is a class, and {f'{whole}.*'!r} its methods"
             raise LookupError(
                 f"no loaded class matches {' or '.join(map(repr, names))}{hint}{self._WAITING}"
             )

@@ -202,7 +202,9 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
                 if not self._vm._session.gone():
                     raise
             else:
-                self._threads.update(zip(ids, names, strict=True))
+                # Most virtual threads have no name of their own.
+                named = (name or f"#{one}" for one, name in zip(ids, names, strict=True))
+                self._threads.update(zip(ids, named, strict=True))
         for number in unknown:
             self._threads.setdefault(number, f"#{number}")
 
