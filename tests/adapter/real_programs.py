@@ -13,7 +13,6 @@ import argparse
 import itertools
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -32,6 +31,7 @@ if __name__ == "__main__":
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 from adapter.client import Client, Failed, line  # noqa: E402
+from integrations.spark_home import home_for_spark  # noqa: E402
 
 ROOT = TESTS.parent
 BUILD = ROOT / "build" / "real_programs"
@@ -616,28 +616,6 @@ def replace_code(client: Client, source: Path, load: Load) -> str:
 
 
 # ---- PySpark -----------------------------------------------------------------------------------
-
-LAUNCHER = """#!/usr/bin/env bash
-for option; do [ "$option" = --add-modules={module} ] || kept+=("$option"); done
-exec {java} "${{kept[@]}}"
-"""
-
-
-def home_for_spark(jvm: jvms.Jvm) -> Path:
-    """The JVM's home, or one with its launcher, if it lacks a module that Spark always asks for.
-
-    Spark does without it where its classes are not there: it multiplies matrices with them.
-    """
-    module = "jdk.incubator.vector"
-    if re.search(rf"^{module}\b", jvm.run("--list-modules").stdout, re.MULTILINE):
-        return jvm.home
-    home = BUILD / f"spark-{jvm}"
-    launcher = home / "bin" / "java"
-    launcher.parent.mkdir(parents=True, exist_ok=True)
-    launcher.write_text(LAUNCHER.format(module=module, java=shlex.quote(jvm.java)))
-    launcher.chmod(0o755)
-    return home
-
 
 def spark(jvm: jvms.Jvm, way: str) -> None:
     """A PySpark driver: Python that has started a JVM, which runs Scala code."""

@@ -1,7 +1,7 @@
 """A Spark job gives the same rows when all code of Spark and Scala has probes, and its methods are
 called in the same order as by the VM's own events.
 
-    python tests/integrations/spark_witness.py [--only everything,order]
+    python tests/integrations/spark_witness.py [--jvms 17,21] [--only everything,order]
 
 It needs the packages of the group ``spark``, and minutes.  ``everything`` instruments the jars and
 runs the job from them.  ``order`` runs it in a JVM that was started for method events, where events
@@ -42,6 +42,7 @@ import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from instrumentation.test_real_programs import PROBES  # noqa: E402
+from integrations.spark_home import home_for_spark  # noqa: E402
 from jvmti.instrumentation.archives import instrument_file  # noqa: E402
 from programs import VARIABLES  # noqa: E402
 
@@ -214,11 +215,13 @@ def drive(way: str, to: Path) -> None:
 # ---- what is compared ----------------------------------------------------------------------------
 
 
-def driven(way: str, folder: Path, home: Path | None = None, options: str = "") -> tuple[Any, str]:
+def driven(
+    java: Path, way: str, folder: Path, home: Path | None = None, options: str = ""
+) -> tuple[Any, str]:
     """What came of the job in a process of its own, and what was printed."""
     kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     kept |= {
-        "JAVA_HOME": str(jvms.distribution_jdk()),
+        "JAVA_HOME": str(java),
         "JAVA_TOOL_OPTIONS": options,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_SUBMIT_ARGS": "--driver-memory 2g pyspark-shell",
@@ -265,14 +268,14 @@ def instrumented_home(folder: Path) -> tuple[Path, int, int]:
     return home, jars, classes
 
 
-def everything(folder: Path) -> None:
+def everything(java: Path, folder: Path) -> None:
     """The same rows with probes in every place of the code."""
     began = time.monotonic()
-    plain, _ = driven("plain", folder)
+    plain, _ = driven(java, "plain", folder)
     took = time.monotonic() - began
     home, jars, classes = instrumented_home(folder)
     began = time.monotonic()
-    probed, said = driven("instrumented", folder, home)
+    probed, said = driven(java, "instrumented", folder, home)
     assert probed["rows"] == plain["rows"]
     lines = [line.split()[1:] for line in said.splitlines() if line.startswith("counted")]
     # Spark's launcher is a JVM of its own, which does little.
@@ -337,11 +340,11 @@ def behind(bridge: str, method: str) -> bool:
     return bridge.partition(")")[0] == method.partition(")")[0]
 
 
-def order(folder: Path) -> None:
+def order(java: Path, folder: Path) -> None:
     """The same calls in the same order as by the VM's events."""
     reserved = jvmti.java_tool_options(jvmti.AgentOptions(listen="", reserve=()))
-    beside, _ = driven("beside", folder, options=reserved)
-    late, _ = driven("late", folder)
+    beside, _ = driven(java, "beside", folder, options=reserved)
+    late, _ = driven(java, "late", folder)
     assert late["rows"] == beside["rows"]
     for kind, methods in beside["events"].items():
         assert methods
@@ -370,6 +373,7 @@ def name(method: str) -> str:
 def main() -> None:
     """Compare, and say what was the same."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jvms", help="such as 17,21; otherwise the distribution's JDK")
     parser.add_argument("--only", default="everything,order")
     parser.add_argument("--drive", help=argparse.SUPPRESS)
     parser.add_argument("--to", type=Path, help=argparse.SUPPRESS)
@@ -377,9 +381,14 @@ def main() -> None:
     if given.drive:
         drive(given.drive, given.to)
         return
-    with tempfile.TemporaryDirectory() as folder:
+    homes = [jvms.distribution_jdk()]
+    if given.jvms:
+        homes = [home_for_spark(jvms.named(one)) for one in given.jvms.split(",")]
+    for home in homes:
+        print(home, flush=True)
         for part in given.only.split(","):
-            {"everything": everything, "order": order}[part](Path(folder))
+            with tempfile.TemporaryDirectory() as folder:
+                {"everything": everything, "order": order}[part](home, Path(folder))
 
 
 if __name__ == "__main__":
