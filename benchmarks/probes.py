@@ -249,6 +249,20 @@ def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
         arthas_arms(jvm, classes, took)
 
 
+def beside(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
+    """Breakpoints in one method, each set beside those before it."""
+    took = []
+    with working(jvm, classes) as program:
+        program.lines(3)
+        with jvmti.attach(program.process.pid, timeout=30) as vm:
+            for number in range(60):
+                began = time.monotonic()
+                vm.breakpoint("Probed", "hot", when=f"a == -{number + 2}")
+                took.append(time.monotonic() - began)
+    first, last = (1e3 * min(few) for few in (took[:10], took[-10:]))  # the least busy of ten
+    show("a breakpoint beside up to 9 in a method, beside 50", first, last, "ms", last / first)
+
+
 @contextmanager
 def probed(vm: jvmti.VM) -> Iterator[None]:
     """Probes in all hot classes."""
@@ -358,7 +372,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--no-arthas", action="store_true")
-    parser.add_argument("--only", default="answers,watches,arms,leaves,shares")
+    parser.add_argument("--only", default="answers,watches,arms,beside,leaves,shares")
     parser.add_argument("--rounds", type=int, default=2, help="JVMs for each way to leave")
     given = parser.parse_args()
     jdk = jvms.distribution_jdk()
@@ -370,7 +384,7 @@ def main() -> int:
             compile_program(jdk, source, directory)
         for version in given.jvm.split(","):
             print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
-            for measure in (answers, watches, arms, leaves, shares):
+            for measure in (answers, watches, arms, beside, leaves, shares):
                 if measure.__name__ in given.only.split(","):
                     measure(jvms.named(version), directory, given)
     print(machine())

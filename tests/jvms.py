@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 from dataclasses import dataclass
 from functools import cache
@@ -72,6 +73,29 @@ class Jvm:
         if check:
             assert done.returncode == 0, f"java {args}: {done.returncode}\n{done.stderr}"
         return done
+
+
+_SPARK_HOMES = Path(__file__).parents[1] / "build" / "spark_homes"
+_VECTORS = "jdk.incubator.vector"
+_LAUNCHER = """#!/usr/bin/env bash
+for option; do [ "$option" = --add-modules={module} ] || kept+=("$option"); done
+exec {java} "${{kept[@]}}"
+"""
+
+
+def home_for_spark(jvm: Jvm) -> Path:
+    """The JVM's home, or one with its launcher, if it lacks a module that Spark always asks for.
+
+    Spark does without it where its classes are not there: it multiplies matrices with them.
+    """
+    if re.search(rf"^{_VECTORS}\b", jvm.run("--list-modules").stdout, re.MULTILINE):
+        return jvm.home
+    home = _SPARK_HOMES / str(jvm)
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir(parents=True, exist_ok=True)
+    launcher.write_text(_LAUNCHER.format(module=_VECTORS, java=shlex.quote(jvm.java)))
+    launcher.chmod(0o755)
+    return home
 
 
 @cache

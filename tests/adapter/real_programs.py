@@ -31,7 +31,6 @@ if __name__ == "__main__":
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 from adapter.client import Client, Failed, line  # noqa: E402
-from integrations.spark_home import home_for_spark  # noqa: E402
 
 ROOT = TESTS.parent
 BUILD = ROOT / "build" / "real_programs"
@@ -617,10 +616,11 @@ def replace_code(client: Client, source: Path, load: Load) -> str:
 
 # ---- PySpark -----------------------------------------------------------------------------------
 
+
 def spark(jvm: jvms.Jvm, way: str) -> None:
     """A PySpark driver: Python that has started a JVM, which runs Scala code."""
     client = Client(patience=LONG)
-    run: list[str | Path] = ["env", f"JAVA_HOME={home_for_spark(jvm)}", sys.executable]
+    run: list[str | Path] = ["env", f"JAVA_HOME={jvms.home_for_spark(jvm)}", sys.executable]
     run.append(PROGRAMS / "jobs.py")
     program = Program(run, way, client, main="SparkSubmit")
     program.begin(r"^round 1 sum")

@@ -565,10 +565,13 @@ def test_requests_at_one_place_stop_a_thread_one_after_the_other_the_newest_firs
     ]
     program.ask("start t other 2")
     assert program.ask("join t") == "12"
+    requests[1].cancel()  # the probes of the third find another class file than before
+    program.ask("start t other 1")
+    assert program.ask("join t") == "5"
     for request in requests:
         request.cancel()
-    assert order == ["third", "second", "first"] * 2
-    assert [one.hits for one in requests] == [2, 2, 2]
+    assert order == ["third", "second", "first"] * 2 + ["third", "first"]
+    assert [one.hits for one in requests] == [3, 2, 3]
 
 
 def test_an_index_is_that_of_the_class_file_whatever_probes_the_method_has(

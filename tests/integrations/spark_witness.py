@@ -42,7 +42,6 @@ import compiler  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from instrumentation.test_real_programs import PROBES  # noqa: E402
-from integrations.spark_home import home_for_spark  # noqa: E402
 from jvmti.instrumentation.archives import instrument_file  # noqa: E402
 from programs import VARIABLES  # noqa: E402
 
@@ -383,7 +382,7 @@ def main() -> None:
         return
     homes = [jvms.distribution_jdk()]
     if given.jvms:
-        homes = [home_for_spark(jvms.named(one)) for one in given.jvms.split(",")]
+        homes = [jvms.home_for_spark(jvms.named(one)) for one in given.jvms.split(",")]
     for home in homes:
         print(home, flush=True)
         for part in given.only.split(","):

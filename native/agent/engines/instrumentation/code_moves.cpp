@@ -229,22 +229,35 @@ bool begin_code_moves(uint64_t klass, const uint8_t* data, jint size, MovedCode*
   return true;
 }
 
-bool note_code_moves(uint64_t klass, const classfile::Instrumenter& woven,
-                     const MovedCode& earlier) {
+bool WovenMoves::take(uint64_t klass, const classfile::Instrumenter& woven) {
+  moved_.clear();
+  methods_.clear();
+  if (!push(&moved_, woven.moved(), 0, woven.moved().size())) return false;
+  for (size_t at = 0; at < moved_.size(); at = end_of_method(moved_, at)) {
+    uint32_t number = moved_[at].method;
+    const classfile::MethodInfo* method = woven.method(number);
+    if (method == nullptr) continue;
+    uint64_t hash = hash_of_method(klass, method->name.data, method->name.size,
+                                   method->descriptor.data, method->descriptor.size);
+    if (!methods_.push({number, hash})) return false;
+  }
+  return true;
+}
+
+bool note_code_moves(uint64_t klass, const WovenMoves& woven, const MovedCode& earlier) {
   MovedCode all;
   if (!join(earlier, woven.moved(), &all)) return false;
   Locked locked(mutex);
   if (book == nullptr) return false;
   if (book->classes.find(klass) == 0 && !book->classes.insert(klass, 1)) return false;
   uint32_t turn = book->classes.find(klass);
+  const WovenMoves::Method* method = woven.methods().begin();
   for (size_t at = 0, end = 0; at < all.size(); at = end) {
     end = end_of_method(all, at);
     // Those that this set has not changed have been noted before.
-    const classfile::MethodInfo* method = woven.method(all[at].method);
-    if (method == nullptr) continue;
-    uint64_t key = hash_of_method(klass, method->name.data, method->name.size,
-                                  method->descriptor.data, method->descriptor.size);
-    if (!note(key, turn, &all[at], static_cast<uint32_t>(end - at))) return false;
+    if (method == woven.methods().end() || method->number != all[at].method) continue;
+    uint32_t count = static_cast<uint32_t>(end - at);
+    if (!note((method++)->hash, turn, &all[at], count)) return false;
   }
   Change* change = change_of_thread();
   if (change == nullptr) {

@@ -17,12 +17,78 @@ jint hash_of_loader(jvmtiEnv* env, jobject loader);
 
 using MovedCode = Vector<classfile::Instrumenter::Moved>;
 
+// Where a hook has moved the instructions of a class.
+class WovenMoves : NoCopy {
+ public:
+  // What was woven last; false without memory.
+  [[nodiscard]] bool take(uint64_t klass, const classfile::Instrumenter& woven);
+  const MovedCode& moved() const { return moved_; }
+  struct Method {
+    uint32_t number;  // its position in the class file
+    uint64_t hash;
+  };
+  // In rising order.
+  const Vector<Method>& methods() const { return methods_; }
+
+ private:
+  MovedCode moved_;
+  Vector<Method> methods_;
+};
+
+// What a set made of a class last.
+//
+// Each set that changes a class has the VM ask all sets anew, and those in front of it are shown
+// the same class file as before.  They hand out the same then: to set sixty breakpoints in one
+// method, sixty plans would be woven for the last alone.
+class WovenClass : NoCopy {
+ public:
+  // Whether it was made of this.
+  bool is_of(uint64_t klass, const uint8_t* data, size_t size, const MovedCode& earlier) const {
+    return klass != 0 && klass == klass_ && equal(data, size, from_) &&
+           equal(earlier.begin(), earlier.size(), earlier_);
+  }
+  // Without memory it keeps nothing.
+  void keep(uint64_t klass, const uint8_t* data, size_t size, const MovedCode& earlier,
+            const Vector<uint8_t>& made, size_t omitted) {
+    bool kept = copy(data, size, &from_) && copy(earlier.begin(), earlier.size(), &earlier_) &&
+                copy(made.begin(), made.size(), &made_);
+    klass_ = kept ? klass : 0;
+    omitted_ = omitted;
+  }
+  void forget() { klass_ = 0; }
+
+  const Vector<uint8_t>& made() const { return made_; }
+  size_t omitted() const { return omitted_; }
+  // Where its instructions went.
+  WovenMoves moves;
+
+ private:
+  template <class T>
+  static bool equal(const T* items, size_t count, const Vector<T>& kept) {
+    return count == kept.size() &&
+           (count == 0 || std::memcmp(items, kept.begin(), count * sizeof(T)) == 0);
+  }
+  template <class T>
+  static bool copy(const T* items, size_t count, Vector<T>* to) {
+    if (!to->reserve(count)) return false;
+    if (count != 0) std::memcpy(to->begin(), items, count * sizeof(T));
+    to->grow(count);
+    return true;
+  }
+
+  uint64_t klass_ = 0;
+  size_t omitted_ = 0;
+  Vector<uint8_t> from_;
+  MovedCode earlier_;
+  Vector<uint8_t> made_;
+};
+
 // A hook is about to put probes into a class file, or to leave it as it is: gives what earlier
 // hooks have done to it; false without memory.
 [[nodiscard]] bool begin_code_moves(uint64_t klass, const uint8_t* data, jint size,
                                     MovedCode* earlier);
 // It has put probes into it; false without memory.
-[[nodiscard]] bool note_code_moves(uint64_t klass, const classfile::Instrumenter& woven,
+[[nodiscard]] bool note_code_moves(uint64_t klass, const WovenMoves& woven,
                                    const MovedCode& earlier);
 // The class file that the next hook sees.
 void hand_on_code_moves(uint64_t klass, const uint8_t* made, jint size);

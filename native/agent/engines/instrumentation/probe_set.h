@@ -13,6 +13,7 @@
 
 #include "agent/calls/call.h"
 #include "agent/engines/instrumentation/class_relations.h"
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/hits/probe_events.h"
 #include "agent/engines/instrumentation/hits/probe_helper.h"
 #include "agent/engines/instrumentation/late_weaving.h"
@@ -131,6 +132,9 @@ class ProbeSet {
   const classfile::Plan& plan() const { return events_ == nullptr ? plan_ : *events_->plan(); }
   void hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is_read, jint* new_size,
             unsigned char** new_data);
+  bool weave(const ShownClass& shown, uint64_t klass, bool is_read, bool knows,
+             Vector<uint8_t>* woven);
+  void note_failure(classfile::Status why);
   uint32_t first_site(uint64_t klass, uint32_t fresh) const;
   bool is_as_before(uint64_t klass, const char* name, uint32_t first) const;
   bool describe_sites(const char* name, Vector<uint8_t>* to) const;
@@ -193,6 +197,7 @@ class ProbeSet {
 
   Mutex mutex_{Guards::kLists};
   classfile::Instrumenter instrumenter_;
+  WovenClass last_;
   Vector<uint8_t> sites_;
   // Where the sites of a class are among them, as it was woven last.
   struct Noted {

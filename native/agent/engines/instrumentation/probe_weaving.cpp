@@ -135,56 +135,81 @@ void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is
     Locked locked(mutex_);
     // The plan of events changes under the lock.
     if (events_ != nullptr && !is_wanted()) return;
-    // A change by any agent has the class woven anew. New numbers for the same sites would use up
-    // those that a set has. Code that differs in them would make the VM's pool of constants grow
-    // each time, and the next change of the class slow.
-    uint32_t fresh = static_cast<uint32_t>(counts_.sites);
-    uint32_t first = first_site(klass, fresh);
-    // What the set has not put there is not there, and what is only read is not to be noted.
-    if (is_read && first == fresh) return;
-    instrumenter_.earlier = &earlier;
-    instrumenter_.answers = relations_ == nullptr ? nullptr : answers.begin();
-    classfile::Status status =
-        knows ? instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first)
-              : classfile::Status::kOutOfMemory;
-    if (first != fresh && status == classfile::Status::kOk && !is_as_before(klass, name, first)) {
-      if (is_read) return;
-      first = fresh;
-      status = instrumenter_.instrument(plan(), data, static_cast<uint64_t>(size), first);
+    bool is_known = knows && relations_ == nullptr && shown.klass != nullptr && !is_read &&
+                    last_.is_of(klass, data, static_cast<size_t>(size), earlier);
+    if (!is_known) {
+      last_.forget();
+      instrumenter_.earlier = &earlier;
+      instrumenter_.answers = relations_ == nullptr ? nullptr : answers.begin();
+      if (!weave(shown, klass, is_read, knows, &woven)) return;
+      if (shown.klass != nullptr && !is_read) {
+        last_.keep(klass, data, static_cast<size_t>(size), earlier, woven,
+                   instrumenter_.omitted().size());
+      }
+      knows = last_.moves.take(klass, instrumenter_);
+      if (!knows) last_.forget();
+    } else if (append(&woven, last_.made().begin(), last_.made().size())) {
+      counts_.omitted += last_.omitted();
+    } else {
+      note_failure(classfile::Status::kOutOfMemory);
+      return;
     }
-    counts_.omitted += instrumenter_.omitted().size();
-    bool is_new = first == fresh;
-    bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
-    // Noted last: what is noted is in the class.
-    bool fits = !is_new || fresh + instrumenter_.inserted_probes().size() <= most_sites_;
-    if (is_changed && !fits) {
-      status = classfile::Status::kTooMany;
-    } else if (is_changed &&
-               (!append(&woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
-                !note(klass, name, is_new))) {
-      status = classfile::Status::kOutOfMemory;
-    }
-    if (status != classfile::Status::kOk) {
-      ++counts_.failed;
-      counts_.reason = static_cast<uint64_t>(status);
-    }
-    if (!is_changed || status != classfile::Status::kOk) return;
     if (!is_read) ++counts_.classes;
-    if (shown.klass == nullptr) loading_last_ = now_in_milliseconds();
-    if (is_new) counts_.sites += instrumenter_.inserted_probes().size();
     // What has no memory for that is woven all the same; a later set finds its places shifted.
-    (void)note_code_moves(klass, instrumenter_, earlier);
+    if (knows) (void)note_code_moves(klass, last_.moves, earlier);
   }
   if (env->Allocate(static_cast<jlong>(woven.size()), &copy) != JVMTI_ERROR_NONE) {
     Locked locked(mutex_);
-    ++counts_.failed;
-    counts_.reason = static_cast<uint64_t>(classfile::Status::kOutOfMemory);
+    note_failure(classfile::Status::kOutOfMemory);
     return;
   }
   std::memcpy(copy, woven.begin(), woven.size());
   hand_on_code_moves(klass, copy, static_cast<jint>(woven.size()));
   *new_data = copy;
   *new_size = static_cast<jint>(woven.size());
+}
+
+void ProbeSet::note_failure(classfile::Status why) {
+  ++counts_.failed;
+  counts_.reason = static_cast<uint64_t>(why);
+}
+
+// Under the lock; false where the class stays as it is.
+bool ProbeSet::weave(const ShownClass& shown, uint64_t klass, bool is_read, bool knows,
+                     Vector<uint8_t>* woven) {
+  // A change by any agent has the class woven anew. New numbers for the same sites would use up
+  // those that a set has. Code that differs in them would make the VM's pool of constants grow
+  // each time, and the next change of the class slow.
+  uint64_t size = static_cast<uint64_t>(shown.size);
+  uint32_t fresh = static_cast<uint32_t>(counts_.sites);
+  uint32_t first = first_site(klass, fresh);
+  // What the set has not put there is not there, and what is only read is not to be noted.
+  if (is_read && first == fresh) return false;
+  classfile::Status status = knows ? instrumenter_.instrument(plan(), shown.data, size, first)
+                                   : classfile::Status::kOutOfMemory;
+  if (first != fresh && status == classfile::Status::kOk &&
+      !is_as_before(klass, shown.name, first)) {
+    if (is_read) return false;
+    first = fresh;
+    status = instrumenter_.instrument(plan(), shown.data, size, first);
+  }
+  counts_.omitted += instrumenter_.omitted().size();
+  bool is_new = first == fresh;
+  bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
+  // Noted last: what is noted is in the class.
+  bool fits = !is_new || fresh + instrumenter_.inserted_probes().size() <= most_sites_;
+  if (is_changed && !fits) {
+    status = classfile::Status::kTooMany;
+  } else if (is_changed &&
+             (!append(woven, instrumenter_.result().data(), instrumenter_.result().size()) ||
+              !note(klass, shown.name, is_new))) {
+    status = classfile::Status::kOutOfMemory;
+  }
+  if (status != classfile::Status::kOk) note_failure(status);
+  if (!is_changed || status != classfile::Status::kOk) return false;
+  if (shown.klass == nullptr) loading_last_ = now_in_milliseconds();
+  if (is_new) counts_.sites += instrumenter_.inserted_probes().size();
+  return true;
 }
 
 // The number of the first site that a class had when it was woven last; else `fresh`.

@@ -303,6 +303,7 @@ const char* ProbeSet::change(JNIEnv* jni, const uint8_t* data, uint64_t size) {
   {
     Locked locked(mutex_);
     plan = events_->exchange(plan);
+    last_.forget();
     may_step = events_->may_step();
   }
   unmake(plan);
