@@ -64,6 +64,13 @@ def test_other_programs_read_the_names_of_samples(tmp_path: Path):
     assert pyarrow.table(made.shop()).num_rows == 10
 
 
+def test_slashes_are_of_packages_but_in_names_of_hidden_classes(tmp_path: Path):
+    path = tmp_path / "p.collapsed"
+    path.write_text("com/acme/Order$$Lambda/0x00000008040210.run;java/util/HashMap.put 3\n")
+    names = [frame.name for frame in jvmti.profile.open(path).frames]
+    assert set(names) == {"com.acme.Order$$Lambda/0x00000008040210.run", "java.util.HashMap.put"}
+
+
 @pytest.mark.parametrize("suffix", [".pb.gz", ".collapsed"])
 def test_files_without_times_have_the_same_stacks(suffix: str, tmp_path: Path):
     profile = made.large(2000, 50)

@@ -31,6 +31,8 @@ _KINDS = {
 }
 """Suffixes that async-profiler adds to names with its option ``ann``."""
 _LINE = re.compile(r"(.*) (\d+)")
+# Of a hidden class, what follows the last slash is no name.
+_PACKAGES = re.compile("/(?!0x[0-9a-f]+$)")
 
 
 def write(profile: Profile, path: str, name: str) -> None:
@@ -112,4 +114,4 @@ def _frame(name: str) -> tuple[str, str, FrameKind]:
     class_name, dot, method = name.rpartition(".")
     if not dot or not class_name or "::" in name or "`" in name or "(" in name:
         return "", name, kind
-    return class_name.replace("/", "."), method, kind
+    return _PACKAGES.sub(".", class_name), method, kind
