@@ -20,7 +20,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * line.
  */
 public class Serving {
-  static final class Request {
+  interface Named {}
+
+  static final class Request implements Named {
     final String path;
     final int work;
 
@@ -92,6 +94,10 @@ public class Serving {
     kept = value;
   }
 
+  void pass(Named request) {
+    handle((Request) request);
+  }
+
   void handle(Request request) {
     use(request.path, request.work);
     if (request.path.equals("/order")) {
@@ -117,7 +123,7 @@ public class Serving {
       for (Request request : requests) {
         long began = used();
         try {
-          handle(request);
+          pass(request);
         } catch (IllegalStateException expected) {
           kept++;
         }

@@ -59,6 +59,15 @@ def test_each_request_has_its_time(vm: jvmti.VM, serving: JavaProgram) -> None:
     assert parts["/broken"].share("Serving.handle") > 0.9
 
 
+def test_names_that_no_request_has_are_reported(vm: jvmti.VM, serving: JavaProgram) -> None:
+    by = "Serving.pass(request).nothing"  # of an interface, which says nothing of fields
+    with vm.profile("cpu", by=by) as profile:
+        serving.ask("serve 5", timeout=60)
+    assert set(profile.labels) == {"?"}
+    assert any(f"No request has a name: none had a value for by='{by}'" in note
+               for note in profile.limits[0].notes)  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("kind", "interval", "how", "rounds"),
     [

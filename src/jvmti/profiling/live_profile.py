@@ -305,6 +305,8 @@ class LiveProfile(Profile):
                 f"beginnings or ends of requests are missing, {self._requests.dropped:,} in all"
             )
             notes += (f"{missing}: there were more than could be read.",)
+        if self._requests is not None and self._requests.note:
+            notes += (self._requests.note,)
         return Limits(
             part.kind,
             engine=part.source.engine,

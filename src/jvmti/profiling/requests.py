@@ -162,6 +162,14 @@ class Requests(Recorder[Any, Any]):
         """The texts that name requests; the numbers of `label` count them."""
         return list(self._labels)
 
+    @property
+    def note(self) -> str | None:
+        """What to know of the labels, if anything."""
+        # An object whose class nobody knows beforehand may have the field or not.
+        if set(self._labels) == {"?"}:
+            return f"No request has a name: none had a value for by={self.by!r}."
+        return None
+
     # ---- samples ---------------------------------------------------------------------------------
 
     def labelled(self, samples: Samples, threads: Threads) -> Samples:
