@@ -164,7 +164,7 @@ class Requests(Recorder[Any, Any]):
 
     @property
     def note(self) -> str | None:
-        """What to know of the labels, if anything."""
+        """A sentence on labels that say nothing; ``None`` if they do."""
         # An object whose class nobody knows beforehand may have the field or not.
         if set(self._labels) == {"?"}:
             return f"No request has a name: none had a value for by={self.by!r}."
