@@ -27,6 +27,9 @@ constexpr int kLongestTurn = 1000;
 // The environment that the marks are in, and whether it can see threads step.
 std::atomic<jvmtiEnv*> marks{nullptr};
 std::atomic<bool> sees_steps{false};
+// How many threads are marked. Only while some are does anybody look at the storage of another
+// thread, because HotSpot frees what it reads for one that ends meanwhile.
+std::atomic<int> marked_threads{0};
 // Held during a request, because two controllers may have suspended the same thread. Waits for it
 // are short: a thread that makes a request at an event can be suspended by another.
 Turn leaving_turn;
@@ -72,6 +75,7 @@ void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocatio
   if (marked != nullptr && !has_moved(env, thread, marked)) return;
   env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP, thread);
   env->SetThreadLocalStorage(thread, nullptr);
+  if (marked != nullptr) --marked_threads;
 }
 
 // Only for the thread that has the turn.
@@ -100,7 +104,8 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
   } else {
     jvmtiEnv* env = marking();
     void* marked = nullptr;
-    if (env != nullptr) env->GetThreadLocalStorage(thread, &marked);
+    if (env != nullptr && (marked_threads > 0 || !sees_steps))
+      env->GetThreadLocalStorage(thread, &marked);
     if (env == nullptr) {
       error = JVMTI_ERROR_OUT_OF_MEMORY;
     } else if (marked != nullptr && !(sees_steps && has_moved(env, thread, marked))) {
@@ -117,6 +122,7 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
                                  serving == nullptr ? nullptr : serving->env);
       error = (call.env->*function)(named, values...);
       if (error == JVMTI_ERROR_NONE) {
+        if (marked == nullptr && sees_steps) ++marked_threads;
         env->SetThreadLocalStorage(thread, reinterpret_cast<void*>(static_cast<uintptr_t>(mark)));
         env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
       }
@@ -131,7 +137,8 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
 void await_leaving(jthread thread) {
   jvmtiEnv* env = marks;
   if (env == nullptr || !sees_steps) return;
-  for (int64_t until = now_in_milliseconds() + kLongestLeaving; now_in_milliseconds() < until;) {
+  int64_t until = now_in_milliseconds() + kLongestLeaving;
+  while (marked_threads > 0 && now_in_milliseconds() < until) {
     void* marked = nullptr;
     if (env->GetThreadLocalStorage(thread, &marked) != JVMTI_ERROR_NONE || marked == nullptr)
       return;
@@ -159,6 +166,7 @@ void frame_ends(jvmtiEnv* reporter, int event) {
   // Each environment gets an end once, so this is another end.
   if (of_an_end && bits != event_bits(event, reporter)) return;
   env->SetThreadLocalStorage(nullptr, nullptr);
+  if (sees_steps) --marked_threads;
 }
 
 void handler_ended() {
