@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
  * initializer} have a compiled method, an interpreted one, or the initializer of a class between.
  */
 public class Deoptimized {
+  // Each way has two classes of its own, because loading the second one deoptimizes only once.
   static class Only {
     long value() {
       return 1;

@@ -22,7 +22,7 @@ def syntax_reason(text: str, error: SyntaxError | ValueError) -> str:
     for pattern, advice in _OTHERS:
         if pattern.search(bare):
             return advice
-    return str(error.args[0])  # without the place in a file that there is none of
+    return str(error.args[0])  # the rest is a place in a file, which there is not
 
 
 __all__ = ["syntax_reason"]

@@ -1149,7 +1149,7 @@ class Methods:
 
         Args:
             handles: of methods.
-            rows: for each location, the index of its method; many sooner as an array.
+            rows: for each location, the index of its method; an array is faster for many.
             locations: bytecode indices, likewise.
         """
         if not len(rows):
