@@ -81,7 +81,6 @@ from jvmti.target.errors import *  # noqa: F403
 if TYPE_CHECKING:
     from jvmti.agents.script import ScriptError, ScriptFailed
     from jvmti.classfile.reading import MalformedClassFile
-    from jvmti.debug.conditions import ConditionError
     from jvmti.expressions.errors import ExpressionError
     from jvmti.heap.errors import (
         Cancelled,
@@ -96,6 +95,7 @@ if TYPE_CHECKING:
     from jvmti.instrumentation.probes import BadProbe
     from jvmti.interface.errors import PauseTooLong
     from jvmti.liveheap.passes import PassOverran
+    from jvmti.model.debug.conditions import ConditionError
     from jvmti.model.threads.frames import FrameGone
     from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
     from jvmti.shell.expressions import NotEvaluated
@@ -108,7 +108,7 @@ else:
         {
             "BadProbe": "jvmti.instrumentation.probes",
             "Cancelled": "jvmti.heap.errors",
-            "ConditionError": "jvmti.debug.conditions",
+            "ConditionError": "jvmti.model.debug.conditions",
             "ExpressionError": "jvmti.expressions.errors",
             "FrameGone": "jvmti.model.threads.frames",
             "HeapError": "jvmti.heap.errors",

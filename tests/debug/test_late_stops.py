@@ -14,9 +14,6 @@ import jvmti
 from debug import stopping
 from debug.stopping import LINE, SOON
 from jvms import Jvm
-from jvmti.debug.conditions import ConditionError
-from jvmti.debug.late import step_probes
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import (
     ClassNotPrepared,
     NotAvailable,
@@ -24,6 +21,9 @@ from jvmti.interface.errors import (
     StopOver,
     UnmodifiableClass,
 )
+from jvmti.model.debug.conditions import ConditionError
+from jvmti.model.debug.late import step_probes
+from jvmti.model.debug.stops import Stop, StopRequest
 from prepared import attaching
 from programs import JavaProgram, JavaPrograms
 

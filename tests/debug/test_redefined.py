@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jvms import Jvm
-    from jvmti.debug.stops import StopRequest
+    from jvmti.model.debug.stops import StopRequest
     from programs import JavaProgram, JavaPrograms
 
 LINE = stopping.marks("Redefined")

@@ -16,13 +16,13 @@ import pytest
 import jvmti
 from debug import stopping
 from debug.stopping import LINE, SOON, method
-from jvmti.debug.conditions import ConditionError, ControllerCondition, compiled, parse
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.structures import LocalVariableEntry
 from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import ClassNotPrepared, NotAvailable, OpaqueFrame, StopOver
 from jvmti.layouts.conditions import RECORDED, RECORDS
+from jvmti.model.debug.conditions import ConditionError, ControllerCondition, compiled, parse
+from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.operations.agent import AgentOperations
 from prepared import Prepared
 
@@ -1579,7 +1579,7 @@ def test_however_the_controller_goes_threads_go_on_at_full_speed(
     program = left
     with Prepared(
         ["-c", DIES, str(program.pid), str(LINE["sum"]), how],
-        ["jvmti.target.attach", "jvmti.debug.breakpoints"],
+        ["jvmti.target.attach", "jvmti.model.debug.breakpoints"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as controller:

@@ -17,7 +17,7 @@ from jvmti.errors import CallTimeout, ExpressionError, LeavingFrame, StopOver
 from jvmti.expressions import assign, condition, evaluate, evaluated
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
     from programs import JavaProgram
 

@@ -12,11 +12,11 @@ import pytest
 import compiler
 import jvms
 from jvmti.classfile import ClassFile, MalformedClassFile
-from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.instrumentation import BadProbe, Instrumenter, Probe, instrument
 from jvmti.instrumentation.archives import instrument_file
 from jvmti.interface.errors import Error
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.late.stop_probes import stop_probe
 from jvmti.tracing.call_probes import RecordShape, call_probes
 from jvmti.tracing.summaries import Grouping
 

@@ -32,13 +32,13 @@ import jvms
 import jvmti
 import programs
 from jvmti.classfile import MalformedClassFile
-from jvmti.debug.late.stop_probes import stop_probe
 from jvmti.env.structures import ClassDefinition
 from jvmti.instrumentation import Instrumenter
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.errors import Error, NamesDontMatch
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.late.stop_probes import stop_probe
 from jvmti.tracing.call_probes import HELPER as CALLED
 from jvmti.tracing.call_probes import RecordShape, call_probes, recorded
 from jvmti.tracing.conditions import EVERYWHERE, compiled

@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from pathlib import Path
-
-import pytest
 
 import jvms
 
@@ -75,39 +72,6 @@ def test_no_file_of_the_agent_is_long() -> None:
     ]
     assert len(files) > 150
     assert [file.name for file in files if len(file.read_text().splitlines()) > 500] == []
-
-
-def imported_when_run(file: Path) -> set[str]:
-    """The modules that a file imports for more than annotations."""
-    found: set[str] = set()
-    left: list[ast.AST] = [ast.parse(file.read_text())]
-    while left:
-        one = left.pop()
-        if isinstance(one, ast.If) and ast.unparse(one.test) == "TYPE_CHECKING":
-            left += one.orelse
-        elif isinstance(one, ast.ImportFrom):
-            found.add(one.module or "")
-        elif isinstance(one, ast.Import):
-            found |= {name.name for name in one.names}
-        else:
-            left += ast.iter_child_nodes(one)
-    return found
-
-
-@pytest.mark.parametrize(
-    ("folder", "below"), [("debug", "jvmti.wire.codecs"), ("emulation", "jvmti.env.interface")]
-)
-def test_a_layer_below_the_model_imports_it_for_annotations_only(folder: str, below: str) -> None:
-    files = sorted((jvms.ROOT / "src" / "jvmti" / folder).glob("*.py"))
-    assert len(files) > 3
-    assert below in {name for file in files for name in imported_when_run(file)}
-    wrong = {
-        file.name: name
-        for file in files
-        for name in imported_when_run(file)
-        if name.startswith("jvmti.model")
-    }
-    assert wrong == {}
 
 
 def test_every_native_source_is_in_the_table_of_its_folder() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.tracing.trace import Trace
     from programs import JavaProgram, JavaPrograms
 

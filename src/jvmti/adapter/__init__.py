@@ -2,7 +2,7 @@
 
 What lives here: the session with a client, and the threads that are stopped for it. Below it,
 messages (`protocol`) and requests by subject (`stopping`, `showing`, `code`).
-What does not: breakpoints, steps and stops themselves (`jvmti.debug`), Java expressions
+What does not: breakpoints, steps and stops themselves (`jvmti.model.debug`), Java expressions
 (`jvmti.expressions`) and sources (`jvmti.sources`).
 
 The adapter reads requests in one thread and answers them in another, each once and in order. A Java

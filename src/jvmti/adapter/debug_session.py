@@ -16,7 +16,7 @@ from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoints
 from jvmti.interface.errors import CallTimeout
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

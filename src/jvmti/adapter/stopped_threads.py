@@ -1,9 +1,9 @@
 """Threads that are stopped for the client: at a stop, or because it paused them.
 
-A thread at a stop waits in a function of `jvmti.debug`, on a Python thread that may use it. That
-Python thread runs what the requests ask for, one after the other, until the client lets the thread
-resume. For a paused thread, which is suspended wherever it is, the thread that answers the requests
-asks the VM itself.
+A thread at a stop waits in a function of `jvmti.model.debug`, on a Python thread that may use it.
+That Python thread runs what the requests ask for, one after the other, until the client lets the
+thread resume. For a paused thread, which is suspended wherever it is, the thread that answers the
+requests asks the VM itself.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopping.whole_program import WholeProgram
-from jvmti.debug.late.step_probes import DEEPEST
-from jvmti.debug.stepping import Steps
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.errors import Error
+from jvmti.model.debug.late.step_probes import DEEPEST
+from jvmti.model.debug.stepping import Steps
+from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.model.threads.frames import read_stack
 
 if TYPE_CHECKING:

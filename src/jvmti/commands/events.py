@@ -31,7 +31,6 @@ from jvmti.commands.options.targets import (
     started,
 )
 from jvmti.commands.sigterm import end_at_sigterm
-from jvmti.debug.late.probed_events import EVERYWHERE
 from jvmti.env.events import EVENTS, EventDeclaration
 from jvmti.events.streams.layout import Holds, record_fields
 from jvmti.events.streams.names import NameColumn
@@ -41,6 +40,7 @@ from jvmti.events.streams.waits import ENDED_BY, Waits
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import Error, TargetLost
 from jvmti.model.capability_broker import Source
+from jvmti.model.debug.late.probed_events import EVERYWHERE
 from jvmti.model.vm import VM
 from jvmti.report.event_files import EventFile, open_file
 from jvmti.report.events import Clock, Summary, json_of, line_of

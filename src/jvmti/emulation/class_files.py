@@ -18,8 +18,8 @@ from jvmti.interface.errors import AbsentInformation, UnmodifiableClass
 from jvmti.text import modified_utf8
 
 if TYPE_CHECKING:
+    from jvmti.emulation.emulated_vm import EmulatedVM
     from jvmti.env.environment import Env
-    from jvmti.model.vm import VM
     from jvmti.refs import Class, Method
 
 _EXTENSION = "SourceDebugExtension"
@@ -48,7 +48,7 @@ class ClassFileEngine:
         ),
     )
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: EmulatedVM) -> None:
         self._vm = vm
 
     @property

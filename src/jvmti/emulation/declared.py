@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.interface.capabilities import Capabilities
-    from jvmti.model.vm import VM
 
 StandIn = Callable[..., Any]
 """A replacement of a VM function: it takes the environment and the arguments.
@@ -49,7 +48,7 @@ class Engine(Protocol):
     emulated: ClassVar[tuple[Emulated, ...]]
     """The capabilities that it emulates."""
 
-    def __init__(self, vm: VM) -> None: ...
+    def __init__(self, vm: Any) -> None: ...
 
     @property
     def emulates(self) -> Capabilities:

@@ -28,8 +28,8 @@ from jvmti.interface.errors import (
 from jvmti.interface.modifiers import MethodModifiers
 
 if TYPE_CHECKING:
+    from jvmti.emulation.emulated_vm import EmulatedVM
     from jvmti.env.environment import Env
-    from jvmti.model.vm import VM
     from jvmti.refs import Method, Object, Thread
 
 _KINDS = {"object": "L", "int": "I", "long": "J", "float": "F", "double": "D"}
@@ -62,7 +62,7 @@ class LocalObjectEngine:
         ),
     )
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: EmulatedVM) -> None:
         self._vm = vm
 
     @property

@@ -24,8 +24,8 @@ from jvmti.interface.errors import JvmtiError, NotAvailable, PauseTooLong
 from jvmti.interface.modifiers import MethodModifiers
 
 if TYPE_CHECKING:
+    from jvmti.emulation.emulated_vm import EmulatedVM
     from jvmti.env.environment import Env
-    from jvmti.model.vm import VM
     from jvmti.refs import Object, Thread
 
 log = logging.getLogger("jvmti")
@@ -79,7 +79,7 @@ class MonitorEngine:
         ),
     )
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: EmulatedVM) -> None:
         self._vm = vm
         self._snapshots = ThreadSnapshots(vm)
         self._infos = ThreadInfos(vm)
@@ -120,7 +120,7 @@ class MonitorEngine:
         JVM TI: FollowReferences, GetObjectMonitorUsage.
         """
         with named("get_current_contended_monitor"):
-            found: Any = alive(env, thread)
+            found = alive(env, thread)
             lookup = self._vm.lookup_env
             if not lookup.get_thread_state(found) & _WAITS:
                 return None
@@ -132,7 +132,7 @@ class MonitorEngine:
     # ---- finding them ----------------------------------------------------------------------
 
     def _owned(self, env: Env, thread: Thread | None) -> list[MonitorStackDepthInfo]:
-        found: Any = alive(env, thread)
+        found = alive(env, thread)
         with still(found):
             known = self._snapshots.owned(found)
             if known is None:
@@ -289,7 +289,7 @@ class MonitorEngine:
 class _Locks:
     """The monitors that the frames of a stack have locked, by their code."""
 
-    def __init__(self, vm: VM, frames: list[Any]) -> None:
+    def __init__(self, vm: EmulatedVM, frames: list[Any]) -> None:
         self._vm = vm
         self._frames = frames
         self._synchronized: dict[int, Any] = {}

@@ -12,7 +12,7 @@ from jvmti.deferred import numpy
 from jvmti.interface.errors import JavaException, JvmtiError
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.emulation.emulated_vm import EmulatedVM
 
 _INFO = "java/lang/management/ThreadInfo"
 _MONITOR = "java/lang/management/MonitorInfo"
@@ -35,7 +35,7 @@ class Locked(NamedTuple):
 class ThreadInfos:
     """Asks for them, where the class library has them."""
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: EmulatedVM) -> None:
         self._vm = vm
         self._dump: Any = None
         self._fields: dict[str, Any] = {}

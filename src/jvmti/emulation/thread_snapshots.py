@@ -14,7 +14,7 @@ from jvmti.interface.errors import JavaException, JvmtiError
 from jvmti.interface.signatures import java_name
 
 if TYPE_CHECKING:
-    from jvmti.model.vm import VM
+    from jvmti.emulation.emulated_vm import EmulatedVM
     from jvmti.refs import Object
 
 _SNAPSHOT = "jdk/internal/vm/ThreadSnapshot"
@@ -27,7 +27,7 @@ _ELEMENT = "java/lang/StackTraceElement"
 class ThreadSnapshots:
     """Takes thread snapshots, if the class library has them."""
 
-    def __init__(self, vm: VM) -> None:
+    def __init__(self, vm: EmulatedVM) -> None:
         self._vm = vm
         self._searched = False
         self._classes: dict[str, Any] = {}

@@ -21,7 +21,6 @@ from jvmti.interface.errors import (
 
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
-    from jvmti.model.threads.java_thread import Thread
 
 
 @contextmanager
@@ -35,7 +34,7 @@ def named(function: str) -> Iterator[None]:
         raise error_for(error.code, function, error.detail) from error
 
 
-def alive(env: Env, thread: refs.Thread | None) -> Thread:
+def alive(env: Env, thread: refs.Thread | None) -> Any:
     """The thread, or the current one for ``None``.
 
     Raises:
@@ -46,11 +45,10 @@ def alive(env: Env, thread: refs.Thread | None) -> Thread:
     found: Any = native.get_current_thread() if thread is None else thread
     if not native.get_thread_state(found) & ThreadState.ALIVE:
         raise ThreadNotAlive(ErrorCode.THREAD_NOT_ALIVE)
-    its: Thread = found
-    return its
+    return found
 
 
-def check_suspended(env: Env, thread: Thread) -> None:
+def check_suspended(env: Env, thread: refs.Thread) -> None:
     """Check that a thread is the current one, or suspended.
 
     Raises:
@@ -64,7 +62,7 @@ def check_suspended(env: Env, thread: Thread) -> None:
 
 
 @contextmanager
-def still(thread: Thread) -> Iterator[None]:
+def still(thread: Any) -> Iterator[None]:
     """Keep a thread from running during the block.
 
     The thread that makes the call does not run anyway, nor do this package's other ones while they

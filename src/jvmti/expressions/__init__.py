@@ -3,7 +3,7 @@
 What lives here: the syntax tree of an expression (by ``tree-sitter``), what its names mean in a
 frame, Java's rules for types, operators and overloads, completion, and the part of a condition that
 the agent can decide.  What does not: values and calls themselves (`jvmti.model`), the conditions of
-the agent (`jvmti.debug.conditions`), and Python expressions of the prompt (`jvmti.shell`).
+the agent (`jvmti.model.debug.conditions`), and Python expressions of the prompt (`jvmti.shell`).
 """
 
 from __future__ import annotations

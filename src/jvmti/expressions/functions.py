@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.debug.breakpoints import Breakpoint
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.function_classes import (
     DECIDE,
@@ -33,15 +32,16 @@ from jvmti.expressions.values.typed import LAMBDA, UNKNOWN, Value, is_array
 from jvmti.interface.errors import Error, JavaException
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.stops import Within
+from jvmti.model.debug.breakpoints import Breakpoint
 from jvmti.model.values.conversion import BOXES
 from jvmti.model.values.overloads import Overload
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from jvmti.debug.stops import Stop
     from jvmti.expressions.evaluator import Evaluator
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
 
 _MOST = 1000

@@ -16,11 +16,11 @@ from jvmti.model.values.overloads import overloads_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jvmti.debug.variables import Variable
     from jvmti.expressions.running import Running
     from jvmti.expressions.values.places import Place
     from jvmti.expressions.values.types import Types
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.debug.variables import Variable
 
 _ENCLOSING = re.compile(r"this\$\d+\Z")
 _CAPTURED = "val$"

@@ -1,9 +1,10 @@
 """Java conditions of breakpoints: the part that the agent decides, and the rest.
 
-The agent compares local variables and fields of objects with constants (`jvmti.debug.conditions`),
-and its probes compare lengths, too (`jvmti.tracing.conditions`). Of a condition whose parts are
-joined by ``&&``, it decides those that it can: where one is false, the thread does not stop and
-Python is not asked.  Otherwise the whole condition is evaluated in the frame.
+The agent compares local variables and fields of objects with constants
+(`jvmti.model.debug.conditions`), and its probes compare lengths, too
+(`jvmti.tracing.conditions`). Of a condition whose parts are joined by ``&&``, it decides those that
+it can: where one is false, the thread does not stop and Python is not asked.  Otherwise the whole
+condition is evaluated in the frame.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from jvmti.interface.errors import Error
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from jvmti.debug.stops import Stop
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jvmti.debug.late.probed_events import ProbedEventEngine
-from jvmti.debug.late.probed_frames import ProbedFrameEngine
 from jvmti.emulation.class_files import ClassFileEngine
 from jvmti.emulation.locals import LocalObjectEngine
 from jvmti.emulation.monitors import MonitorEngine
+from jvmti.model.debug.late.probed_events import ProbedEventEngine
+from jvmti.model.debug.late.probed_frames import ProbedFrameEngine
 
 if TYPE_CHECKING:
     from jvmti.emulation.declared import Engine

@@ -10,11 +10,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from jvmti import display
-from jvmti.debug.breakpoint_table import BreakpointTable
-from jvmti.debug.breakpoints import Breakpoint, class_patterns
-from jvmti.debug.catchpoints import Catchpoint
-from jvmti.debug.stops import Stop
-from jvmti.debug.watchpoints import Watchpoint
 from jvmti.deferred import subprocess
 from jvmti.emulation.registry import Emulation
 from jvmti.env.environment import Env, Mapped
@@ -40,6 +35,11 @@ from jvmti.model.classes.modules import (
     class_loaders,
 )
 from jvmti.model.classes.sources import SourcePath
+from jvmti.model.debug.breakpoint_table import BreakpointTable
+from jvmti.model.debug.breakpoints import Breakpoint, class_patterns
+from jvmti.model.debug.catchpoints import Catchpoint
+from jvmti.model.debug.stops import Stop
+from jvmti.model.debug.watchpoints import Watchpoint
 from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.engines import ENGINES
 from jvmti.model.objects.java_object import (

@@ -24,7 +24,7 @@ from jvmti.model.values.shown import shown_fields
 from jvmti.model.values.views import known_size
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
 

@@ -18,10 +18,10 @@ from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
 from jvmti.adapter.stopping.line_breakpoint import LineBreakpoint
-from jvmti.debug.breakpoints import Breakpoint
-from jvmti.debug.late.stop_probes import exactly
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
+from jvmti.model.debug.breakpoints import Breakpoint
+from jvmti.model.debug.late.stop_probes import exactly
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoint
-    from jvmti.debug.stops import Stop, StopRequest
     from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.debug.stops import Stop, StopRequest
 
 log = logging.getLogger("jvmti")
 

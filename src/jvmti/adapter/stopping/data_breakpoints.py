@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.variables import VariableRequests
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
-    from jvmti.debug.stops import Stop
-    from jvmti.debug.watchpoints import Watchpoint
+    from jvmti.model.debug.stops import Stop
+    from jvmti.model.debug.watchpoints import Watchpoint
 
 _ACCESS = {"read": (True, False), "write": (False, True), "readWrite": (True, True)}
 

@@ -16,7 +16,7 @@ from jvmti.text.printable import printable, printable_lines
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
 
 _IF = re.compile(r"\s*(.*?)\s*(?:\bif\b\s*(.*))?\Z", re.DOTALL)
 _CAUSES = 20

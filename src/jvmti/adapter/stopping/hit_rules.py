@@ -17,8 +17,8 @@ from jvmti.interface.errors import Error, NotAvailable, StopOver
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
-    from jvmti.debug.stops import Stop
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
 
 _HITS = re.compile(r"\s*(==?|>=?|%|every|after)?\s*([0-9]{1,18})\s*\Z")
@@ -43,7 +43,7 @@ class Rule(NamedTuple):
 
 
 def counted_hits(text: str) -> int | str | None:
-    """The hits that a client's text means, as `jvmti.debug` takes them.
+    """The hits that a client's text means, as `jvmti.model.debug` takes them.
 
     Args:
         text: ``10``, ``>= 10``, ``> 10`` or ``% 10``; empty for all.
@@ -99,8 +99,8 @@ class RuleCondition(JavaCondition):
 
 
 class RuleFunctions:
-    """The functions that `jvmti.debug` calls for a breakpoint with a rule; this one is called with
-    each stop that counts, to log the text or keep the thread.
+    """The functions that `jvmti.model.debug` calls for a breakpoint with a rule; this one is called
+    with each stop that counts, to log the text or keep the thread.
 
     Args:
         session: what requests share.

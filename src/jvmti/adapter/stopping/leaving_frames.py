@@ -9,15 +9,15 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
-from jvmti.debug.stepping import Steps
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
+from jvmti.model.debug.stepping import Steps
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.adapter.stopping.stepping import RunRequests
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread
 

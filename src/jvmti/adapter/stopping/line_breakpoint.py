@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from jvmti.debug.breakpoints import Breakpoint
-from jvmti.debug.late.stop_probes import exactly
-from jvmti.debug.prepared_classes import PreparedClasses
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import matcher
+from jvmti.model.debug.breakpoints import Breakpoint
+from jvmti.model.debug.late.stop_probes import exactly
+from jvmti.model.debug.prepared_classes import PreparedClasses
 
 if TYPE_CHECKING:
     from jvmti.adapter.code.mapped_lines import MappedLines

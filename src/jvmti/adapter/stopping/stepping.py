@@ -11,17 +11,17 @@ from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.adapter.stopping.step_filters import StepFilters
-from jvmti.debug.called_methods import called_from, calls_on_line
-from jvmti.debug.stepping import Steps, end_in_words
-from jvmti.debug.stops import StopRequest
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import parameters_of
+from jvmti.model.debug.called_methods import called_from, calls_on_line
+from jvmti.model.debug.stepping import Steps, end_in_words
+from jvmti.model.debug.stops import StopRequest
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
-    from jvmti.debug.stops import Stop
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
 
 _LAMBDAS = ("lambda$", "$anonfun$")

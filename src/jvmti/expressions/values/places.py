@@ -11,8 +11,8 @@ from jvmti.interface.errors import NotAvailable
 from jvmti.model.values.conversion import DTYPES, PRIMITIVE_NAMES
 
 if TYPE_CHECKING:
-    from jvmti.debug.variables import Variable
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.debug.variables import Variable
     from jvmti.model.objects.layouts import Place as Declared
 
 

@@ -13,8 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display, refs
-from jvmti.debug.breakpoints import Breakpoint
-from jvmti.debug.watchpoints import Watchpoint
 from jvmti.deferred import numpy
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import (
@@ -33,6 +31,8 @@ from jvmti.model.classes.class_files import (
 )
 from jvmti.model.classes.members import Fields
 from jvmti.model.classes.members import Methods as MethodList
+from jvmti.model.debug.breakpoints import Breakpoint
+from jvmti.model.debug.watchpoints import Watchpoint
 from jvmti.model.objects.attribute_errors import no_attribute
 from jvmti.model.objects.class_objects import ClassObject
 from jvmti.model.objects.java_object import Attributes, write_field
@@ -57,11 +57,11 @@ if TYPE_CHECKING:
     )
     from jvmti.classfile.constant_pool import Constant
     from jvmti.classfile.structure import LocalVariable, RecordComponent
-    from jvmti.debug.stops import Stop
     from jvmti.env.structures import LineNumberEntry
     from jvmti.liveheap.scan import Where
     from jvmti.model.classes.loaded_classes import ClassList
     from jvmti.model.classes.modules import ClassLoader, Module
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.objects.layouts import Layout
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.values.overloads import Overload

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import display
-from jvmti.debug.late.stop_probes import OWN_FRAMES
 from jvmti.deferred import is_array
 from jvmti.interface.errors import (
     Error,
@@ -21,6 +20,7 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import result_of, signature_of
+from jvmti.model.debug.late.stop_probes import OWN_FRAMES
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python
 from jvmti.operations.agent import AgentOperations
@@ -28,10 +28,10 @@ from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
 if TYPE_CHECKING:
-    from jvmti.debug.late.stop_probes import ProbedFrame
-    from jvmti.debug.variables import Variable
     from jvmti.env.environment import Env
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.debug.late.stop_probes import ProbedFrame
+    from jvmti.model.debug.variables import Variable
     from jvmti.model.objects.java_object import Object
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.threads.locals import Locals

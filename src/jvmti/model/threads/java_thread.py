@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display, refs
-from jvmti.debug.stepping import Steps
 from jvmti.interface.constants import JavaLangThreadState, ThreadState
 from jvmti.interface.errors import (
     Error,
@@ -16,6 +15,7 @@ from jvmti.interface.errors import (
     error_for,
 )
 from jvmti.interface.frozen import frozen
+from jvmti.model.debug.stepping import Steps
 from jvmti.model.objects.java_object import Attributes, Object
 from jvmti.model.threads.frames import Frame, Places, read_stack
 from jvmti.model.threads.locks import locks_of_stack
@@ -28,8 +28,8 @@ from jvmti.text.quantities import quantity
 from jvmti.wire.columns import Fields, HandleColumn, packed
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
     from jvmti.display import Report
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.objects.java_object import Throwable
     from jvmti.model.threads.thread_groups import ThreadGroup
     from jvmti.model.vm import VM

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import (
     AbsentInformation,
     Error,
@@ -17,6 +16,7 @@ from jvmti.interface.errors import (
     OpaqueFrame,
 )
 from jvmti.interface.signatures import signature_of
+from jvmti.model.debug.variables import Variable, parameters
 from jvmti.model.objects.reading import Shown
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.variables import Variable, parameters
 from jvmti.interface.errors import InvalidSlot, NotAvailable
+from jvmti.model.debug.variables import Variable, parameters
 from jvmti.model.objects.reading import Shown, read_elements
 from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
 from jvmti.model.values.shown import shown_variables
 
 if TYPE_CHECKING:
-    from jvmti.debug.late.stop_probes import ProbedFrame, ProbedVariable
+    from jvmti.model.debug.late.stop_probes import ProbedFrame, ProbedVariable
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
 

@@ -6,14 +6,14 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.conditions import ConditionError
 from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.frozen import frozen
+from jvmti.model.debug.conditions import ConditionError
 from jvmti.shell.registry import UsageError, unquoted
 
 if TYPE_CHECKING:
-    from jvmti.debug.breakpoints import Breakpoint
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.debug.breakpoints import Breakpoint
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
 

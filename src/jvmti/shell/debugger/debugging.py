@@ -11,17 +11,17 @@ import weakref
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.stepping import end_in_words
-from jvmti.debug.stop_queue import StopQueue
 from jvmti.interface.errors import Error
+from jvmti.model.debug.stepping import end_in_words
+from jvmti.model.debug.stop_queue import StopQueue
 from jvmti.shell.debugger.source_lines import numbered
 from jvmti.shell.notices import notice
 from jvmti.shell.registry import UsageError
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop, StopRequest
     from jvmti.expressions import JavaCondition
+    from jvmti.model.debug.stops import Stop, StopRequest
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
     from jvmti.sources.source import Source
@@ -106,7 +106,7 @@ class Debugging:
         condition: JavaCondition | PythonCondition | None = None,
     ) -> Entry:
         """Give a request a number, and receive its stops."""
-        from jvmti.debug.stops import StopRequest
+        from jvmti.model.debug.stops import StopRequest
 
         self._last += 1
         entry = self.entries[self._last] = Entry(self._last, kind, text, request, once, condition)
@@ -124,7 +124,7 @@ class Debugging:
             there = ", ".join(map(str, self.entries)) or "none"
             raise UsageError(f"there is no request {number}; there are: {there}")
         entry = self.entries.pop(number)
-        from jvmti.debug.stops import StopRequest
+        from jvmti.model.debug.stops import StopRequest
 
         if not isinstance(entry.request, StopRequest):
             entry.request.close()

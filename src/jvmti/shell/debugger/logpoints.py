@@ -13,7 +13,7 @@ from jvmti.shell.registry import UsageError
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
     from jvmti.tracing.logpoint import Logpoint
 

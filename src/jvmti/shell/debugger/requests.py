@@ -12,9 +12,9 @@ from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
-    from jvmti.debug.breakpoints import Breakpoint
-    from jvmti.debug.stops import Stop
     from jvmti.expressions import JavaCondition
+    from jvmti.model.debug.breakpoints import Breakpoint
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
     from jvmti.shell.debugger.break_places import Wanted
     from jvmti.shell.debugger.debugging import Debugging, PythonCondition
@@ -103,7 +103,7 @@ def _placed(
     do: Callable[[Stop], object] | None = None,
 ) -> tuple[Breakpoint, JavaCondition | PythonCondition | None]:
     """A breakpoint, and its condition where the agent does not decide it alone."""
-    from jvmti.debug.conditions import ConditionError
+    from jvmti.model.debug.conditions import ConditionError
     from jvmti.shell.debugger import break_places
     from jvmti.shell.debugger.debugging import PythonCondition, deciding
 
@@ -163,8 +163,8 @@ def _how(
 def _set_logpoint(
     debugger: Debugging, names: Mapping[str, Any], place: str, wanted: Wanted
 ) -> None:
-    from jvmti.debug.conditions import ConditionError
     from jvmti.instrumentation.probes import BadProbe
+    from jvmti.model.debug.conditions import ConditionError
     from jvmti.shell.debugger import logpoints
 
     assert wanted.log is not None
@@ -313,7 +313,7 @@ def _evaluated(vm: VM, names: Mapping[str, Any], condition: str | None) -> Any:
     """A condition of an exception or a field, which the agent does not decide."""
     if condition is None:
         return None
-    from jvmti.debug.conditions import ConditionError, parse
+    from jvmti.model.debug.conditions import ConditionError, parse
     from jvmti.shell.debugger.debugging import PYTHON, deciding
 
     if not condition.startswith(PYTHON):

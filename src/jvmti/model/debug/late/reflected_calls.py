@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.late.stop_probes import stop_probe
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.late.stop_probes import stop_probe
+from jvmti.model.debug.stops import Stop, StopRequest
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method

@@ -7,9 +7,6 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.conditions import ConditionError
-from jvmti.debug.late.stop_probes import exactly, stop_probe
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.env.events import EVENTS
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.interface.constants import Event
@@ -17,6 +14,9 @@ from jvmti.interface.errors import ClassNotPrepared, Error
 from jvmti.interface.modifiers import FieldModifiers
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.conditions import ConditionError
+from jvmti.model.debug.late.stop_probes import exactly, stop_probe
+from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.text.modified_utf8 import encode
 
 if TYPE_CHECKING:

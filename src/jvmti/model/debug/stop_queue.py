@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from jvmti.debug.stops import CHECK_EVERY, Stop, StopRequest
+from jvmti.model.debug.stops import CHECK_EVERY, Stop, StopRequest
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -21,23 +21,23 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from jvmti import refs
-from jvmti.debug.conditions import ControllerCondition
-from jvmti.debug.foreseen_calls import ForeseenCalls
-from jvmti.debug.late.stop_probes import ProbedFrame, StopProbes
 from jvmti.env.environment import Env
 from jvmti.env.events import EVENTS
 from jvmti.interface.constants import Event, ThreadState
 from jvmti.interface.errors import SessionClosed, StopOver, TargetLost
 from jvmti.interface.signatures import matcher
+from jvmti.model.debug.conditions import ControllerCondition
+from jvmti.model.debug.foreseen_calls import ForeseenCalls
+from jvmti.model.debug.late.stop_probes import ProbedFrame, StopProbes
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
 from jvmti.wire.session import BorrowedConversation
 
 if TYPE_CHECKING:
-    from jvmti.debug.stop_queue import StopQueue
     from jvmti.instrumentation.probes import Probe
     from jvmti.model.classes.java_class import Class, Field, Method
+    from jvmti.model.debug.stop_queue import StopQueue
     from jvmti.model.objects.java_object import Object, Throwable
     from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread

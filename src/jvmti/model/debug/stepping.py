@@ -7,19 +7,19 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 from jvmti import refs
-from jvmti.debug.called_methods import declared
-from jvmti.debug.foreseen_calls import Call, encoded
-from jvmti.debug.late.reflected_calls import ReflectedCalls
-from jvmti.debug.stops import Stop, StopRequest
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, InvalidLocation, NotAvailable
 from jvmti.interface.signatures import matcher
+from jvmti.model.debug.called_methods import declared
+from jvmti.model.debug.foreseen_calls import Call, encoded
+from jvmti.model.debug.late.reflected_calls import ReflectedCalls
+from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.debug.late.step_probes import StepProbes
     from jvmti.model.classes.java_class import Class, Method
+    from jvmti.model.debug.late.step_probes import StepProbes
     from jvmti.model.threads.frames import Stack
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM

@@ -10,12 +10,12 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame, ProbedPlace, stop_probe
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
 from jvmti.layouts.probes import Site as Where
+from jvmti.model.debug.late.stop_probes import OWN_FRAMES, ProbedFrame, ProbedPlace, stop_probe
 from jvmti.tracing.arming import announce, check_step, in_steps
 from jvmti.tracing.call_probes import RecordShape
 from jvmti.tracing.probe_set import ProbeSet

@@ -10,11 +10,6 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from jvmti.debug import conditions
-from jvmti.debug.condition_fields import ConditionFields
-from jvmti.debug.late.stop_probes import exactly, stop_probe
-from jvmti.debug.stops import Stop, StopRequest, is_pattern
-from jvmti.debug.variables import parameters
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import (
@@ -27,6 +22,11 @@ from jvmti.interface.errors import (
 )
 from jvmti.interface.signatures import matcher
 from jvmti.layouts.probes import Site
+from jvmti.model.debug import conditions
+from jvmti.model.debug.condition_fields import ConditionFields
+from jvmti.model.debug.late.stop_probes import exactly, stop_probe
+from jvmti.model.debug.stops import Stop, StopRequest, is_pattern
+from jvmti.model.debug.variables import parameters
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
 from jvmti.tracing.without_code import check_has_code

@@ -9,15 +9,6 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.foreseen_calls import ForeseenCalls
-from jvmti.debug.late.event_probes import EventProbes, HaltedFrame
-from jvmti.debug.late.step_probes import StepProbes
-from jvmti.debug.late.stop_probes import OWN_FRAMES, ProbedFrame
-from jvmti.debug.redefinitions import Redefinitions
-from jvmti.debug.stepping import Steps
-from jvmti.debug.stop_records import StopRecords
-from jvmti.debug.stops import Stop, StopRequest
-from jvmti.debug.variables import object_or_text
 from jvmti.env.events import EVENTS
 from jvmti.env.interface import FUNCTIONS
 from jvmti.interface.capabilities import ONLOAD_ONLY, SOLO, Capabilities
@@ -25,6 +16,15 @@ from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NotAvailable
 from jvmti.layouts.conversations import OPENING, VALUE
 from jvmti.layouts.stops import CLASS, EXCEPTION, FIELD, HEAD, PLACE, PROBE
+from jvmti.model.debug.foreseen_calls import ForeseenCalls
+from jvmti.model.debug.late.event_probes import EventProbes, HaltedFrame
+from jvmti.model.debug.late.step_probes import StepProbes
+from jvmti.model.debug.late.stop_probes import OWN_FRAMES, ProbedFrame
+from jvmti.model.debug.redefinitions import Redefinitions
+from jvmti.model.debug.stepping import Steps
+from jvmti.model.debug.stop_records import StopRecords
+from jvmti.model.debug.stops import Stop, StopRequest
+from jvmti.model.debug.variables import object_or_text
 from jvmti.operations.functions import ProbedFramePlace
 from jvmti.tracing.call_probes import HELPER
 from jvmti.wire.codecs import F64, I64, U64

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.debug.late.stop_probes import stop_probe
-from jvmti.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import NotAvailable
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
 from jvmti.layouts.stops import Caught
+from jvmti.model.debug.late.stop_probes import stop_probe
+from jvmti.model.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.text.printable import printable
 from jvmti.tracing.without_code import check_has_code
 

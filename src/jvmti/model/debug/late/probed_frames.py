@@ -25,9 +25,9 @@ from jvmti.interface.errors import (
 from jvmti.interface.signatures import result_of, signature_of
 
 if TYPE_CHECKING:
-    from jvmti.debug.late.event_probes import EventProbes, HaltedFrame
-    from jvmti.debug.late.stop_probes import ProbedVariable
     from jvmti.env.environment import Env
+    from jvmti.model.debug.late.event_probes import EventProbes, HaltedFrame
+    from jvmti.model.debug.late.stop_probes import ProbedVariable
     from jvmti.model.vm import VM
     from jvmti.refs import Method, Thread
 

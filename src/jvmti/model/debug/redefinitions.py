@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from jvmti.interface.errors import Error
 
 if TYPE_CHECKING:
-    from jvmti.debug.breakpoints import Breakpoint
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.debug.breakpoints import Breakpoint
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")

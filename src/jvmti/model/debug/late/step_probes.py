@@ -13,14 +13,14 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
-from jvmti.debug.called_methods import called_from, calls_reflection
-from jvmti.debug.late.event_probes import EventProbes, event_probe
-from jvmti.debug.late.stop_probes import OWN_FRAMES, exactly
-from jvmti.debug.stepping import How
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import AbsentInformation, Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.called_methods import called_from, calls_reflection
+from jvmti.model.debug.late.event_probes import EventProbes, event_probe
+from jvmti.model.debug.late.stop_probes import OWN_FRAMES, exactly
+from jvmti.model.debug.stepping import How
 from jvmti.tracing.call_probes import HELPER
 from jvmti.tracing.records.sites import Site as RecordedSite
 

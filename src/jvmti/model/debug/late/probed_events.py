@@ -12,8 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from jvmti.classfile.opcodes import instructions
-from jvmti.debug.late.event_probes import EventProbes, event_probe
-from jvmti.debug.late.stop_probes import exactly
 from jvmti.emulation.declared import Emulated
 from jvmti.emulation.natively import Native
 from jvmti.emulation.threads import alive, check_suspended, named
@@ -35,6 +33,8 @@ from jvmti.interface.modifiers import FieldModifiers, MethodModifiers
 from jvmti.interface.signatures import matcher
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.late.event_probes import EventProbes, event_probe
+from jvmti.model.debug.late.stop_probes import exactly
 from jvmti.operations.agent import AgentOperations
 from jvmti.text.modified_utf8 import encode
 

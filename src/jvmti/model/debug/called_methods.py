@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.classfile.opcodes import instructions
 from jvmti.classfile.reading import MalformedClassFile
-from jvmti.debug.late.stop_probes import exactly
 from jvmti.interface.errors import ClassNotPrepared, Error
 from jvmti.interface.modifiers import MethodModifiers
+from jvmti.model.debug.late.stop_probes import exactly
 from jvmti.tracing.call_probes import HELPER
 
 if TYPE_CHECKING:

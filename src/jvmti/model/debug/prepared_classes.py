@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jvmti.debug.stops import StopRequest
 from jvmti.interface.constants import Event
+from jvmti.model.debug.stops import StopRequest
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class

@@ -19,17 +19,17 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.debug.variables import Variable, object_or_text
 from jvmti.deferred import difflib
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
+from jvmti.model.debug.variables import Variable, object_or_text
 from jvmti.text.syntax import syntax_reason
 
 if TYPE_CHECKING:
-    from jvmti.debug.stops import Stop
     from jvmti.env.structures import LocalVariableEntry
     from jvmti.model.classes.java_class import Field
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
 
 log = logging.getLogger("jvmti")
