@@ -159,14 +159,11 @@ def _progress(what: str) -> AbstractContextManager[display.Report]:
     return progress(what)
 
 
-def _follow(thing: Any) -> None:
-    from jvmti.report.profiles import follow
+def _follow(thing: Any) -> display.LiveView | None:
+    from jvmti.report.profiles import LiveView
     from jvmti.report.progress import in_notebook
 
-    if in_notebook():
-        follow(thing, _html)
-    else:
-        print(repr(thing))
+    return LiveView(thing, _html) if in_notebook() else None
 
 
 display.set_renderers(_html, _progress, _follow)

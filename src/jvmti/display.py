@@ -9,14 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-__all__ = ["Report", "Rows", "HtmlRepr", "Tabular", "set_renderers", "html", "follow", "progress"]
+__all__ = [
+    *("Report", "Rows", "HtmlRepr", "Tabular", "LiveView"),
+    *("set_renderers", "html", "follow", "progress"),
+]
 
 Item = TypeVar("Item")
 
 Report = Callable[..., object]
 """Called with the amount done; or with that and the total; or with a step, and both."""
+
+
+class LiveView(Protocol):
+    """Something in a notebook that changes."""
+
+    def in_this_cell(self) -> bool:
+        """Whether it is part of the cell that runs."""
+
+    def refresh(self) -> None:
+        """Show it as it is now."""
 
 
 def _text_only(thing: object) -> str | None:
@@ -27,19 +40,19 @@ def _silent(what: str) -> AbstractContextManager[Report]:
     return nullcontext(lambda *numbers: None)
 
 
-def _print(thing: object) -> None:
-    print(repr(thing))
+def _not_shown(thing: object) -> None:
+    return None
 
 
 _html: Callable[[object], str | None] = _text_only
-_follow: Callable[[Any], None] = _print
+_follow: Callable[[Any], LiveView | None] = _not_shown
 _progress: Callable[[str], AbstractContextManager[Report]] = _silent
 
 
 def set_renderers(
     html: Callable[[object], str | None],
     progress: Callable[[str], AbstractContextManager[Report]],
-    follow: Callable[[Any], None],
+    follow: Callable[[Any], LiveView | None],
 ) -> None:
     """Set the functions that render from now on."""
     global _html, _progress, _follow
@@ -51,9 +64,13 @@ def html(thing: object) -> str | None:
     return _html(thing)
 
 
-def follow(thing: object) -> None:
-    """Show in a notebook something that changes, again and again while it does; else print it."""
-    _follow(thing)
+def follow(thing: object) -> LiveView | None:
+    """Show in a notebook something that changes, again and again while it does.
+
+    Returns:
+        What is shown; ``None`` outside of a notebook.
+    """
+    return _follow(thing)
 
 
 def progress(what: str) -> AbstractContextManager[Report]:

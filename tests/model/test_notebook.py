@@ -285,12 +285,25 @@ def test_a_profile_is_a_table_and_flames() -> None:
     assert "0 cpu samples" in Rendered(made.shop().between(100, 200)).text
 
 
-def test_a_profile_that_runs_is_shown_again_and_again(witness: JavaProgram, tmp_path: Path) -> None:
+def test_what_a_profile_says_is_a_table() -> None:
+    profile = made.shop()
+    (first, *_) = Rendered(profile.top()).rows[1:]
+    assert first == ["com.acme.Order.add", "60 ms", "60.0%", "80 ms", "80.0%"]
+    assert ["worker-1", "60 ms", "60.0%"] in Rendered(profile.by("thread")).rows
+    difference = profile.between(0, 4).diff(profile.between(4, 10))
+    assert "in ms per second" in Rendered(difference).text
+    for thing in (difference, difference.top()):
+        row = ["java.util.HashMap.put", "+5.0", "0.0", "5.0", "0.0", "5.0"]
+        assert row in Rendered(thing).rows
+
+
+def test_a_profile_shows_itself_live(witness: JavaProgram, tmp_path: Path) -> None:
     cells = [
-        f"import jvmti, time\nvm = jvmti.attach({witness.pid})\nprofile = vm.profile('wall')",
-        "profile",
-        "time.sleep(5)",
-        "profile.stop()\ntime.sleep(3)\nvm.detach()",
+        f"import jvmti, time\nvm = jvmti.attach({witness.pid})",
+        "with vm.profile('wall') as profile:\n    time.sleep(0.5)\nprofile",
+        "running = vm.profile('wall')\nrunning",
+        "time.sleep(3)",
+        "vm.detach()",
     ]
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(one) for one in cells])
     nbformat.write(notebook, tmp_path / "live.ipynb")
@@ -298,10 +311,14 @@ def test_a_profile_that_runs_is_shown_again_and_again(witness: JavaProgram, tmp_
     done = subprocess.run(command, capture_output=True, text=True, timeout=110, check=False)
     assert done.returncode == 0, done.stderr
     run = nbformat.read(tmp_path / "run.ipynb", as_version=4)
-    (output,) = run.cells[1].outputs
-    # First it had next to nothing: this is the last of several.
-    assert "java.lang.Object.wait" in output.data["text/html"]
-    assert "<code>&lt;Profile:" in output.data["text/html"]
+    # The block shows it from its beginning on, and its end the whole, so that naming it is not
+    # another output. The other one is never stopped: it was shown again while it ran.
+    for cell in run.cells[1:3]:
+        (output,) = cell.outputs
+        # First it had next to nothing.
+        assert "java.lang.Object.wait" in output.data["text/html"]
+        assert "<code>&lt;Profile:" in output.data["text/html"]
+        assert output.data["text/plain"].startswith("<Profile:")
 
 
 def test_progress_is_a_bar_on_a_terminal_and_nothing_elsewhere() -> None:

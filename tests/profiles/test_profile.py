@@ -31,6 +31,7 @@ def test_the_methods_with_the_most_own_weight_come_first():
     ]
     assert top[0].share == 0.8
     assert top[0].own_share == 0.6
+    assert str(top).splitlines()[1] == "    60 ms  60.0%     80 ms  80.0%  com.acme.Order.add"
 
 
 def test_a_share_counts_each_sample_once_also_in_recursion():

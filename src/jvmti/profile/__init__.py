@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from jvmti.reexports import reexports
 
 if TYPE_CHECKING:
-    from jvmti.profile.difference import Change, Difference
+    from jvmti.profile.difference import Change, Changes, Difference
     from jvmti.profile.errors import NotAProfile, ProfileError, SeveralKinds
     from jvmti.profile.files import open_profile as open
     from jvmti.profile.limits import Limits
     from jvmti.profile.parts import Parts
-    from jvmti.profile.profile import Profile, Use
+    from jvmti.profile.profile import Profile
     from jvmti.profile.tables import (
         Frame,
         FrameKind,
@@ -27,11 +27,13 @@ if TYPE_CHECKING:
         Thread,
         Threads,
     )
+    from jvmti.profile.uses import Top, Use
 else:
     __getattr__, __dir__ = reexports(
         __name__,
         {
             "Change": "jvmti.profile.difference",
+            "Changes": "jvmti.profile.difference",
             "Difference": "jvmti.profile.difference",
             "Frame": "jvmti.profile.tables",
             "FrameKind": "jvmti.profile.tables",
@@ -48,7 +50,8 @@ else:
             "State": "jvmti.profile.tables",
             "Thread": "jvmti.profile.tables",
             "Threads": "jvmti.profile.tables",
-            "Use": "jvmti.profile.profile",
+            "Top": "jvmti.profile.uses",
+            "Use": "jvmti.profile.uses",
             "open": "jvmti.profile.files:open_profile",
         },
     )
@@ -56,6 +59,7 @@ else:
 
 __all__ = [
     "Change",
+    "Changes",
     "Difference",
     "Frame",
     "FrameKind",
@@ -72,6 +76,7 @@ __all__ = [
     "State",
     "Thread",
     "Threads",
+    "Top",
     "Use",
     "open",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jvmti.profile.formats.flame import FlameGraph
     from jvmti.profile.profile import Profile
 
-__all__ = ["Change", "Difference"]
+__all__ = ["Change", "Changes", "Difference"]
 
 
 class Change(NamedTuple):
@@ -42,6 +42,30 @@ class Change(NamedTuple):
     def change(self) -> float:
         """How much more it used with all that it called."""
         return self.after - self.before
+
+
+class Changes(display.Rows[Change]):
+    """The rows of `Difference.top`: a list; a notebook shows a table, ``str`` and ``print`` lines.
+
+    Attributes:
+        difference: what they are rows of.
+    """
+
+    __slots__ = ("difference",)
+
+    def __init__(self, changes: Iterable[Change], difference: Difference) -> None:
+        super().__init__(changes)
+        self.difference = difference
+
+    @escaped_lines
+    def __str__(self) -> str:
+        amount = self.difference.amount
+        return "\n".join(
+            [
+                self.difference.unit,
+                *(f"{amount(one.own_change, '+'):>10}  {printable(one.name)}" for one in self),
+            ]
+        )
 
 
 class Difference:
@@ -100,7 +124,7 @@ class Difference:
         before, after = self._scales
         return self.before.stack_weights * before, self.after.stack_weights * after
 
-    def top(self, most: int | None = 20) -> Sequence[Change]:
+    def top(self, most: int | None = 20) -> Changes:
         """The methods whose own use changed most, in either direction."""
         columns = self.before._columns
         innermost = columns.innermost(skip_types=True)
@@ -115,12 +139,15 @@ class Difference:
         own_before, before, own_after, after = found
         order = numpy.lexsort((-abs(after - before), -abs(own_after - own_before)))
         order = order[(before + after)[order] > 0][:most]
-        return display.Rows(
-            Change(
-                columns.names[row],
-                *(float(one[row]) for one in (own_before, own_after, before, after)),
-            )
-            for row in order.tolist()
+        return Changes(
+            (
+                Change(
+                    columns.names[row],
+                    *(float(one[row]) for one in (own_before, own_after, before, after)),
+                )
+                for row in order.tolist()
+            ),
+            self,
         )
 
     def flame(self, title: str = "") -> FlameGraph:
@@ -129,19 +156,29 @@ class Difference:
 
         return difference_graph(self, title)
 
+    @property
+    def unit(self) -> str:
+        """The unit of the amounts, in words."""
+        if self.per == "share":
+            return "what methods use themselves, as shares of the whole"
+        unit = "KB" if self.kind.unit == "bytes" else "ms"
+        return f"what methods use themselves, in {unit} per second"
+
+    def amount(self, value: float, sign: str = "") -> str:
+        """An amount as text, in the `unit`.
+
+        Args:
+            value: the amount.
+            sign: ``"+"`` shows the sign of all amounts, as of changes.
+        """
+        if self.per == "share":
+            return f"{value:{sign}.1%}"
+        scaled = value / 1024 if self.kind.unit == "bytes" else value * 1e3
+        return f"{scaled:{sign},.1f}"
+
     @escaped_lines
     def __str__(self) -> str:
-        return "\n".join(
-            [
-                repr(self),
-                *(
-                    f"{one.own_change:+10.2%}  {printable(one.name)}"
-                    if self.per == "share"
-                    else f"{one.own_change:+10.3g}  {printable(one.name)}"
-                    for one in self.top()
-                ),
-            ]
-        )
+        return f"{self!r}\n{self.top()}"
 
     @escaped
     def __repr__(self) -> str:

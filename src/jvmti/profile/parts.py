@@ -27,13 +27,18 @@ class Parts(Mapping[str, "Profile"]):
     """A profile for each thread, state, request, …; those with the largest weight come first.
 
     Each part is made when it is asked for.
+
+    Attributes:
+        by: what the profile is split by.
+        profile: the whole.
     """
 
     def __init__(
         self, profile: Profile, by: str, code: NDArray[numpy.integer], names: list[str]
     ) -> None:
-        self._profile = profile
-        self._by = by
+        # A profile that runs gets further rows, at any place; these stay.
+        self.profile = profile.where(slice(None))
+        self.by = by
         # Rows with the same number are a slice of this order.
         self._order = numpy.argsort(code, kind="stable")
         self._ends = numpy.cumsum(numpy.bincount(code, minlength=len(names)))
@@ -45,11 +50,15 @@ class Parts(Mapping[str, "Profile"]):
             name: int(weights[row]) for name, row in self._numbers.items()
         }
         """The weight of each part."""
+        self.counts: dict[str, int] = {
+            name: int(counts[row]) for name, row in self._numbers.items()
+        }
+        """How many samples each part has."""
 
     def __getitem__(self, name: str) -> Profile:
         number = self._numbers[name]
         begin = self._ends[number - 1] if number else 0
-        return self._profile.where(self._order[begin : self._ends[number]])
+        return self.profile.where(self._order[begin : self._ends[number]])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._numbers)
@@ -59,19 +68,20 @@ class Parts(Mapping[str, "Profile"]):
 
     @escaped
     def __repr__(self) -> str:
-        return f"<Parts by {self._by}: {len(self):,}>"
+        return f"<Parts by {self.by}: {len(self):,}>"
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of each part in the weight; in the samples, if they are of several kinds."""
+        parts = self.weights if len(self.profile.kinds) <= 1 else self.counts
+        whole = sum(parts.values()) or 1
+        return {name: one / whole for name, one in parts.items()}
 
     @escaped_lines
     def __str__(self) -> str:
-        whole = sum(self.weights.values()) or 1
+        shares = self.shares.items()
         return "\n".join(
-            [
-                repr(self),
-                *(
-                    f"{weight / whole:6.1%}  {printable(name)}"
-                    for name, weight in self.weights.items()
-                ),
-            ]
+            [repr(self), *(f"{share:6.1%}  {printable(name)}" for name, share in shares)]
         )
 
     _repr_html_ = display.html

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.parts import Parts, below_parts, code_of
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads, within
+from jvmti.profile.uses import Top, Use
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
 from jvmti.text.printable import escaped
@@ -29,24 +30,9 @@ from jvmti.text.quantities import duration, quantity, size
 if TYPE_CHECKING:
     from jvmti.profile.formats.flame import FlameGraph
 
-__all__ = ["Profile", "Use"]
+__all__ = ["Profile"]
 
 Moment = float | datetime.datetime | numpy.datetime64
-
-
-class Use(NamedTuple):
-    """A row of `Profile.top`: what a method, class or line used."""
-
-    name: str
-    """The method, class, line, …, as was asked for."""
-    own: int
-    """The weight of the samples in which it was the innermost frame."""
-    total: int
-    """The weight of the samples that have it on the stack, each counted once."""
-    own_share: float
-    """``own`` as a part of the whole profile, 0 to 1."""
-    share: float
-    """``total`` as a part of the whole profile, 0 to 1."""
 
 
 class Profile(display.Tabular):
@@ -389,7 +375,7 @@ class Profile(display.Tabular):
         """
         return self.where(self._stacks_with(pattern)[self._samples.stack])
 
-    def top(self, most: int | None = 20, by: str = "method") -> Sequence[Use]:
+    def top(self, most: int | None = 20, by: str = "method") -> Top:
         """The largest users, those with the largest own weight first.
 
         Args:
@@ -419,11 +405,10 @@ class Profile(display.Tabular):
         order = numpy.lexsort((-total, -own))
         order = order[total[order] > 0][:most]
         whole = self.weight or 1
-        return display.Rows(
-            Use(names[row], mine, all_, mine / whole, all_ / whole)
-            for row, mine, all_ in zip(
-                order.tolist(), own[order].tolist(), total[order].tolist(), strict=True
-            )
+        rows = zip(order.tolist(), own[order].tolist(), total[order].tolist(), strict=True)
+        return Top(
+            (Use(names[row], mine, all_, mine / whole, all_ / whole) for row, mine, all_ in rows),
+            self.amount,
         )
 
     def _code(self, by: str) -> tuple[NDArray[numpy.int32], list[str]]:

@@ -107,6 +107,7 @@ class LiveProfile(Profile):
         self._lock = threading.Lock()
         self._leaving = threading.Event()
         self._stopped = False
+        self._views: list[display.LiveView] = []
         # First, so that a wrong name leaves no profile behind.
         self._requests = None if by is None else Requests(vm, by, max_pause)
         self._parts: list[_Part] = []
@@ -201,9 +202,12 @@ class LiveProfile(Profile):
         finally:
             self._stopped = True
         self._build()
+        for view in self._views:
+            view.refresh()
         return self
 
     def __enter__(self) -> LiveProfile:
+        self._show()
         return self
 
     def __exit__(
@@ -249,7 +253,17 @@ class LiveProfile(Profile):
         return Profile(*self._tables())
 
     def _ipython_display_(self) -> None:
-        display.follow(self)
+        if not self._show():
+            print(repr(self))
+
+    def _show(self) -> bool:
+        """Show it in a notebook, once in a cell; whether this is one."""
+        if any(view.in_this_cell() for view in self._views):
+            return True
+        view = display.follow(self)
+        if view is not None:
+            self._views.append(view)
+        return view is not None
 
     def _build(self) -> None:
         tables = self._tables()

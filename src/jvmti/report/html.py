@@ -44,10 +44,20 @@ from jvmti.model.threads.locals import Locals
 from jvmti.model.threads.locks import Deadlock
 from jvmti.model.values.conversion import supertypes
 from jvmti.model.vm import VM
+from jvmti.profile.difference import Changes, Difference
+from jvmti.profile.parts import Parts
 from jvmti.profile.profile import Profile
+from jvmti.profile.uses import Top
 from jvmti.report.flames import flames
-from jvmti.report.profiles import profile_view
-from jvmti.report.traced import call_table, hit_table, probe_view, use_table
+from jvmti.report.profiles import (
+    change_table,
+    difference_view,
+    part_table,
+    profile_view,
+    use_table,
+)
+from jvmti.report.traced import call_table, hit_table, probe_view
+from jvmti.report.traced import use_table as traced_use_table
 from jvmti.sources.source import Source, last_line
 from jvmti.stacks.tree import StackTree
 from jvmti.text.quantities import processor_time, quantity
@@ -125,7 +135,7 @@ def _(rows: Rows) -> list[Content] | None:  # type: ignore[type-arg]
         case Hit():
             return [hit_table(rows)]
         case Use():
-            return [use_table(Uses(rows))]
+            return [traced_use_table(Uses(rows))]
     return None
 
 
@@ -186,6 +196,26 @@ def _(tree: StackTree) -> list[Content]:
 @view.register
 def _(profile: Profile) -> list[Content]:
     return profile_view(profile)
+
+
+@view.register
+def _(top: Top) -> list[Content]:
+    return [use_table(top)]
+
+
+@view.register
+def _(parts: Parts) -> list[Content]:
+    return [part_table(parts)]
+
+
+@view.register
+def _(difference: Difference) -> list[Content]:
+    return difference_view(difference)
+
+
+@view.register
+def _(changes: Changes) -> list[Content]:
+    return [change_table(changes)]
 
 
 def _deadlock(circle: Deadlock) -> list[Content]:

@@ -13,7 +13,6 @@ from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.profile.by import check_by_of_profile, column_of
 from jvmti.commands.profile.options import PARTS
 from jvmti.commands.profile.output_file import check_output, file_name, several_kinds
-from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.files import suffix_of
 from jvmti.profile.parts import part_name
@@ -211,33 +210,18 @@ def show_difference(given: argparse.Namespace, before: Profile, after: Profile) 
         ]
         print_json({"per": difference.per, "kind": before.kind.name.lower(), "changes": changes})
         return
-    print(_unit(difference))
+    print(difference.unit)
     print_table(
         [">CHANGE", ">BEFORE", ">AFTER", ">TOTAL BEFORE", ">TOTAL AFTER", "METHOD"],
         [
             [
-                _amount(difference, one.own_change, "+"),
-                _amount(difference, one.own_before),
-                _amount(difference, one.own_after),
-                _amount(difference, one.before),
-                _amount(difference, one.after),
+                difference.amount(one.own_change, "+"),
+                difference.amount(one.own_before),
+                difference.amount(one.own_after),
+                difference.amount(one.before),
+                difference.amount(one.after),
                 one.name,
             ]
             for one in rows
         ],
     )
-
-
-def _unit(difference: Difference) -> str:
-    if difference.per == "share":
-        return "what methods use themselves, as shares of the whole"
-    if difference.kind.unit == "bytes":
-        return "what methods use themselves, in KB per second"
-    return "what methods use themselves, in ms per second"
-
-
-def _amount(difference: Difference, value: float, sign: str = "") -> str:
-    if difference.per == "share":
-        return f"{value:{sign}.1%}"
-    scaled = value / 1024 if difference.kind.unit == "bytes" else value * 1e3
-    return f"{scaled:{sign},.1f}"
