@@ -27,4 +27,14 @@ uint32_t varying_length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   return pairs >= 65536 ? 0 : head + 8 + 8 * pairs;
 }
 
+uint64_t hash_of_code(const uint8_t* code, uint32_t size) {
+  uint64_t hash = 0xCBF29CE484222325u ^ size;
+  for (uint32_t at = 0, length = 0; at < size; at += length) {
+    length = length_at(code, at, size);
+    if (length == 0) length = size - at;
+    hash = (hash ^ code[at] ^ uint64_t{length} << 8) * 0x100000001B3u;
+  }
+  return hash;
+}
+
 }  // namespace jvmti::classfile

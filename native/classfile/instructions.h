@@ -105,6 +105,10 @@ inline uint32_t length_at(const uint8_t* code, uint32_t at, uint32_t size) {
   return length <= size - at ? length : 0;
 }
 
+// What tells one version of code from another: its operations and where they are, not the numbers
+// of constants, which a VM changes where it joins the constants of two versions.
+uint64_t hash_of_code(const uint8_t* code, uint32_t size);
+
 inline bool is_branch(uint8_t op) {
   return (op >= kIfeq && op <= kJsr) || op == kIfnull || op == kIfnonnull;
 }

@@ -131,6 +131,9 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
         body_.set4(start + 2, body_.size() - start - 6);
         is_changed_here = true;
         if (!note_moves(i)) return Status::kOutOfMemory;
+        // Behind the attribute's head there are the sizes of stack, variables and code.
+        const uint8_t* woven_code = body_.data() + start + 14;
+        if (keeps_moves) method.code = hash_of_code(woven_code, read4(woven_code - 4));
       } else {
         body_.cut(start + 6);
         body_.copy(attribute + 6, static_cast<uint64_t>(rest.at - attribute) - 6);

@@ -46,6 +46,21 @@ def test_code_is_shown_as_it_was_before_its_probes(
     text = client.ask("source", sourceReference=top["source"]["sourceReference"])["content"]
     assert text.splitlines()[top["line"] - 2].strip() == f"// line {line('RETURN')}"
     assert "JvmtiProbes" not in text
+    # The thread goes on with code that is none of the method's any more.
+    for lines in ([line("FIRST")], []):
+        client.ask("setFunctionBreakpoints", breakpoints=[])
+        client.breakpoints(*lines)
+        pointer = client.top(thread)["instructionPointerReference"]
+        again = client.ask("disassemble", memoryReference=pointer, instructionCount=1)
+        (one,) = again["instructions"]
+        assert (one["address"], one["instruction"]) == (pointer, here["instruction"])
+        assert one["line"] == here["line"]
+    (at,) = client.ask(
+        "setInstructionBreakpoints", breakpoints=[{"instructionReference": pointer}]
+    )["breakpoints"]
+    assert at["verified"], at
+    client.ask("continue", threadId=thread)
+    client.stopped("instruction breakpoint")
     client.disconnect()
 
 

@@ -125,9 +125,10 @@ const char* prepare(JavaVM* vm) {
   check_answers(agent.env);
   fail_allocations(agent.env);
   agent.env->GetVersionNumber(&agent.version);
-  jvmtiCapabilities stopping{};
-  stopping.can_signal_thread = 1;
-  agent.env->AddCapabilities(&stopping);
+  jvmtiCapabilities wanted{};
+  wanted.can_signal_thread = 1;
+  wanted.can_get_bytecodes = 1;
+  agent.env->AddCapabilities(&wanted);
   jvmtiEventCallbacks callbacks{};
   callbacks.VMInit = vm_init;
   callbacks.VMDeath = vm_death;

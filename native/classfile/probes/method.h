@@ -18,6 +18,7 @@ struct MethodInfo {
   uint16_t access;
   Text name;
   Text descriptor;
+  uint64_t code = 0;  // what it is with its probes, as `hash_of_code` has it
 
   bool is_static() const { return (access & 0x0008) != 0; }
 };

@@ -16,9 +16,12 @@ namespace {
 using classfile::Moves;
 using Moved = classfile::Instrumenter::Moved;
 
-constexpr size_t kMoveHead = 3;
+// Of a version: how many fit, how many there are, its class's count, and its hash.
+constexpr size_t kMoveHead = 5;
 constexpr size_t kMoveSize = sizeof(Moves::Move) / sizeof(uint32_t);
 constexpr size_t kMostThreads = 256;  // that hooks change classes on at once
+// Beyond this size of all moves, in words, the one before is forgotten.
+constexpr size_t kManyMoves = 1 << 22;
 
 // What the hooks have made of a class so far, on one thread.
 struct Change {
@@ -36,11 +39,13 @@ struct Book {
   Vector<Change*> changes;
   Index classes;           // how often a class has been changed, from 1, by its hash
   Index methods;           // where among the moves those of a method are, from 1
-  Vector<uint32_t> moves;  // of each: how many fit, how many there are, its class's count, and they
+  Index versions;          // and those of each version that it has had
+  Vector<uint32_t> moves;  // each with its head
 };
 
 Mutex mutex{Guards::kMoves};
 Book* book = nullptr;
+uint32_t sessions_with_probes = 0;
 
 // A thread reads the class file of a class.
 struct Reading {
@@ -95,6 +100,10 @@ void take_file(Reading* reading, const uint8_t* data, jint size) {
   if (reading->is_short) return;
   reading->file.grow(length);
   std::memcpy(reading->file.begin(), data, length);
+}
+
+uint64_t hash_of_version(uint64_t method, uint64_t code) {
+  return hash_of(method, &code, sizeof code);
 }
 
 size_t end_of_method(const MovedCode& moved, size_t begin) {
@@ -168,9 +177,23 @@ bool join(const MovedCode& first, const MovedCode& second, MovedCode* to) {
   return true;
 }
 
+// Which it was by its hash when its moves were noted; zero for none.
+uint32_t find_version(uint64_t version) {
+  uint32_t known = book->versions.find(version);
+  if (known == 0) return 0;
+  return std::memcmp(&book->moves[known - 1 + 3], &version, sizeof version) == 0 ? known : 0;
+}
+
+bool enter(Index* index, uint64_t key, uint32_t place) {
+  if (index->find(key) == 0) return index->insert(key, place);
+  index->replace(key, place);
+  return true;
+}
+
 // Notes the moves of one method; under the lock.
-bool note(uint64_t key, uint32_t turn, const Moved* moved, uint32_t count) {
-  uint32_t known = book->methods.find(key);
+bool note(const WovenMoves::Method& method, uint32_t turn, const Moved* moved, uint32_t count) {
+  uint32_t known = find_version(method.version);
+  if (known == 0 && book->moves.size() > kManyMoves) known = book->methods.find(method.hash);
   if (known == 0 || book->moves[known - 1] < count) {
     size_t needed = book->moves.size() + kMoveHead + count * kMoveSize;
     if (needed > 0xFFFFFFF0u ||
@@ -180,24 +203,23 @@ bool note(uint64_t key, uint32_t turn, const Moved* moved, uint32_t count) {
     uint32_t place = static_cast<uint32_t>(book->moves.size()) + 1;
     book->moves.grow(needed);
     book->moves[place - 1] = count;
-    if (known == 0 && !book->methods.insert(key, place)) return false;
-    if (known != 0) book->methods.replace(key, place);
     known = place;
   }
+  if (!enter(&book->methods, method.hash, known) || !enter(&book->versions, method.version, known))
+    return false;
   uint32_t* head = &book->moves[known - 1];
   head[1] = count;
   head[2] = turn;
+  std::memcpy(head + 3, &method.version, sizeof method.version);
   for (size_t i = 0; i < count; ++i) {
     std::memcpy(head + kMoveHead + i * kMoveSize, &moved[i].move, sizeof moved[i].move);
   }
   return true;
 }
 
-jlocation before(uint64_t klass, uint64_t method, jlocation location) {
-  uint32_t known = book->methods.find(method);
+jlocation before(uint32_t known, jlocation location) {
   if (known == 0 || location < 0) return location;
   const uint32_t* head = book->moves.begin() + known - 1;
-  if (head[2] != book->classes.find(klass)) return location;  // without probes by now
   const auto* moves = reinterpret_cast<const Moves::Move*>(head + kMoveHead);
   return Moves::before(moves, head[1], static_cast<uint32_t>(location));
 }
@@ -239,7 +261,7 @@ bool WovenMoves::take(uint64_t klass, const classfile::Instrumenter& woven) {
     if (method == nullptr) continue;
     uint64_t hash = hash_of_method(klass, method->name.data, method->name.size,
                                    method->descriptor.data, method->descriptor.size);
-    if (!methods_.push({number, hash})) return false;
+    if (!methods_.push({number, hash, hash_of_version(hash, method->code)})) return false;
   }
   return true;
 }
@@ -257,7 +279,7 @@ bool note_code_moves(uint64_t klass, const WovenMoves& woven, const MovedCode& e
     // Those that this set has not changed have been noted before.
     if (method == woven.methods().end() || method->number != all[at].method) continue;
     uint32_t count = static_cast<uint32_t>(end - at);
-    if (!note((method++)->hash, turn, &all[at], count)) return false;
+    if (!note(*method++, turn, &all[at], count)) return false;
   }
   Change* change = change_of_thread();
   if (change == nullptr) {
@@ -294,7 +316,7 @@ void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* loca
   LocalRef<jclass> klass(jni);
   LocalRef<> loader(jni);
   jboolean is_obsolete = JNI_FALSE;
-  if (env->IsMethodObsolete(method, &is_obsolete) != JVMTI_ERROR_NONE || is_obsolete ||
+  if (env->IsMethodObsolete(method, &is_obsolete) != JVMTI_ERROR_NONE ||
       env->GetMethodName(method, name.out(), descriptor.out(), nullptr) != JVMTI_ERROR_NONE ||
       env->GetMethodDeclaringClass(method, klass.out()) != JVMTI_ERROR_NONE ||
       env->GetClassLoader(klass, loader.out()) != JVMTI_ERROR_NONE ||
@@ -306,9 +328,21 @@ void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* loca
   uint64_t of_class = hash_of_class(signature + 1, length - 2, hash_of_loader(env, loader));
   uint64_t of_method =
       hash_of_method(of_class, name, std::strlen(name), descriptor, std::strlen(descriptor));
+  Deallocated<unsigned char> code(env);
+  jint size = 0;
+  if (is_obsolete && agent.env->GetBytecodes(method, &size, code.out()) != JVMTI_ERROR_NONE) return;
   Locked locked(mutex);
   if (book == nullptr) return;
-  for (size_t i = 0; i < count; ++i) locations[i] = before(of_class, of_method, locations[i]);
+  uint32_t known = 0;
+  if (is_obsolete) {
+    uint64_t its = classfile::hash_of_code(code, static_cast<uint32_t>(size));
+    known = find_version(hash_of_version(of_method, its));
+  } else {
+    known = book->methods.find(of_method);
+    // The class may be without probes by now.
+    if (known != 0 && book->moves[known - 1 + 2] != book->classes.find(of_class)) known = 0;
+  }
+  for (size_t i = 0; i < count; ++i) locations[i] = before(known, locations[i]);
 }
 
 namespace {
@@ -319,8 +353,14 @@ jint code_changes() { return static_cast<jint>(changes.load() & INT32_MAX); }
 
 void note_code_change() { changes.fetch_add(1); }
 
-void forget_code_moves() {
+void hold_code_moves() {
   Locked locked(mutex);
+  ++sessions_with_probes;
+}
+
+void let_go_of_code_moves() {
+  Locked locked(mutex);
+  if (--sessions_with_probes != 0) return;
   unmake(book);
   book = nullptr;
 }

@@ -26,6 +26,7 @@ class WovenMoves : NoCopy {
   struct Method {
     uint32_t number;  // its position in the class file
     uint64_t hash;
+    uint64_t version;  // with what its code is
   };
   // In rising order.
   const Vector<Method>& methods() const { return methods_; }
@@ -97,13 +98,15 @@ void hand_on_code_moves(uint64_t klass, const uint8_t* made, jint size);
 bool is_read_before_probes(jclass redefined, const char* name, const uint8_t* data, jint size);
 // This thread only reads the class file, as the VM runs it: its probes are those that it has.
 bool is_read_with_probes(jclass redefined, const char* name);
-// Where instructions of a method were.
+// Where instructions of a method were.  A thread may run one that has had other probes, or none are
+// left in it: its code says which version it is.
 void locate_before(jvmtiEnv* env, JNIEnv* jni, jmethodID method, jlocation* locations,
                    size_t count);
 // How often classes that were loaded already have got other code, as far as sets of probes saw it.
 jint code_changes();
 void note_code_change();
-// No set is left that could have moved anything.
-void forget_code_moves();
+// A session that has sets of probes begins and ends; what is known goes with the last of them.
+void hold_code_moves();
+void let_go_of_code_moves();
 
 }  // namespace jvmti

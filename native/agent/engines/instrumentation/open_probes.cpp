@@ -1,15 +1,23 @@
 #include "agent/engines/instrumentation/open_probes.h"
 
+#include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/probe_set.h"
 #include "agent/sessions/session.h"
 #include "generated/overrides.h"
 
 namespace jvmti {
 
+OpenProbes::~OpenProbes() {
+  if (holds_moves_) let_go_of_code_moves();
+}
+
 bool OpenProbes::keep(ProbeSet* set) {
   Locked locked(session_.mutex());
   // Room for the day when it is closed, which must not fail.
-  return !session_.ending() && closed_.reserve(kProbeSets) && open_.push(set);
+  if (session_.ending() || !closed_.reserve(kProbeSets) || !open_.push(set)) return false;
+  if (!holds_moves_) hold_code_moves();
+  holds_moves_ = true;
+  return true;
 }
 
 bool OpenProbes::has(const ProbeSet* set) {

@@ -13,6 +13,7 @@ class ProbeSet;
 class OpenProbes {
  public:
   explicit OpenProbes(Session& session) : session_(session) {}
+  ~OpenProbes();
 
   bool keep(ProbeSet* set);
   bool has(const ProbeSet* set);
@@ -26,6 +27,7 @@ class OpenProbes {
 
  private:
   Session& session_;
+  bool holds_moves_ = false;
   Vector<ProbeSet*> open_;
   Vector<ProbeSet*> closed_;  // a thread may still be inside
 };

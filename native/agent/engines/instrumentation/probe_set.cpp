@@ -299,11 +299,8 @@ bool ProbeSet::free(JNIEnv* jni) {
   uint32_t number = number_;
   this->~ProbeSet();
   std::free(this);
-  bool is_last = true;
   Locked locked(places_mutex);
   places[number % kProbeSets].taken = false;
-  for (const Place& one : places) is_last = is_last && !one.taken;
-  if (is_last) forget_code_moves();
   return true;
 }
 
