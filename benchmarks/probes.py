@@ -250,17 +250,29 @@ def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
 
 
 def beside(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
-    """Breakpoints in one method, each set beside those before it."""
-    took = []
+    """Breakpoints in one method: each set beside those before it, and the oldest removed."""
+
+    def took(does: Callable[[], object]) -> float:
+        began = time.monotonic()
+        does()
+        return 1e3 * (time.monotonic() - began)
+
     with working(jvm, classes) as program:
         program.lines(3)
         with jvmti.attach(program.process.pid, timeout=30) as vm:
-            for number in range(60):
-                began = time.monotonic()
-                vm.breakpoint("Probed", "hot", when=f"a == -{number + 2}")
-                took.append(time.monotonic() - began)
-    first, last = (1e3 * min(few) for few in (took[:10], took[-10:]))  # the least busy of ten
-    show("a breakpoint beside up to 9 in a method, beside 50", first, last, "ms", last / first)
+            points: list[Any] = []
+
+            def add() -> None:
+                """One more that never stops the program."""
+                when = f"a == -{len(points) + 2}"
+                points.append(vm.breakpoint("Probed", "hot", when=when))
+
+            sets = [took(add) for _ in range(60)]
+            turns = [(took(points[number].cancel), took(add)) for number in range(10)]
+    first = min(sets[:10])  # the least busy of ten
+    cancelled, added = (min(column) for column in zip(*turns, strict=True))
+    show("a breakpoint beside up to 9 in a method, beside 59", first, added, "ms", added / first)
+    show("  added as the 60th, the oldest removed", added, cancelled, "ms", cancelled / added)
 
 
 @contextmanager

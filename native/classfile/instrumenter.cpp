@@ -70,7 +70,7 @@ bool Instrumenter::choose(const Plan& plan, Bytes interfaces, Text super, Bytes 
 bool Instrumenter::note_moves(uint32_t method) {
   if (!keeps_moves) return true;
   for (const Moves::Move& one : method_.moves().all()) {
-    if (!moved_.push({method, one})) return false;
+    if (!moved_.push({method, method_.own_locals(), one})) return false;
   }
   return true;
 }
@@ -78,10 +78,12 @@ bool Instrumenter::note_moves(uint32_t method) {
 // The earlier moves of a method; for methods in rising order.
 bool Instrumenter::find_earlier(uint32_t method) {
   earlier_here_.clear();
+  earlier_locals_ = 0;
   size_t count = earlier == nullptr ? 0 : earlier->size();
   while (next_earlier_ < count && (*earlier)[next_earlier_].method < method) ++next_earlier_;
   for (; next_earlier_ < count && (*earlier)[next_earlier_].method == method; ++next_earlier_) {
     if (!earlier_here_.push((*earlier)[next_earlier_].move)) return false;
+    earlier_locals_ = (*earlier)[next_earlier_].locals;
   }
   return true;
 }
@@ -122,7 +124,7 @@ Status Instrumenter::methods(Bytes& bytes, uint32_t first_site) {
       uint32_t start = body_.size();
       body_.copy(attribute, 6);
       if (!find_earlier(i)) return Status::kOutOfMemory;
-      method_.moved_before(earlier_here_);
+      method_.moved_before(earlier_here_, earlier_locals_);
       Woven woven = method_.weave(class_, method, contents, of_method_, first_site, body_);
       if (woven == Woven::kOutOfMemory || body_.failed) return Status::kOutOfMemory;
       if (pool_.is_full()) return Status::kTooLarge;

@@ -17,6 +17,7 @@ class Instrumenter {
   bool keeps_moves = false;
   struct Moved {
     uint32_t method;  // its position in the class file
+    uint32_t locals;  // how many slots it had
     Moves::Move move;
   };
   // Those of each method together, and the methods in rising order.
@@ -66,6 +67,7 @@ class Instrumenter {
   Vector<MethodInfo> changed_;
   Vector<Moved> moved_;
   Vector<Moves::Move> earlier_here_;
+  uint32_t earlier_locals_ = 0;
   size_t next_earlier_ = 0;
   struct Chosen {
     const Probe* probe;

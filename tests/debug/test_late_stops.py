@@ -574,6 +574,21 @@ def test_requests_at_one_place_stop_a_thread_one_after_the_other_the_newest_firs
     assert [one.hits for one in requests] == [3, 2, 3]
 
 
+def test_a_method_with_many_breakpoints_grows_by_as_much_for_each(vm: jvmti.VM) -> None:
+    """Each set keeps what was passed where the one before does; with a place of its own for each,
+    every one made all frames larger, and there was room for some fifty."""
+    cls = vm.find_class("Stopping")
+    with ExitStack() as requests:
+        sizes = []
+        for _ in range(3):
+            for _ in range(8):
+                requests.enter_context(
+                    vm.breakpoint("Stopping", "add", line=LINE["sum"], hits="after 1000")
+                )
+            sizes.append(len(vm._agent.read_class_file(cls, False)))
+    assert sizes[2] - sizes[1] < 1.05 * (sizes[1] - sizes[0]), sizes
+
+
 def test_an_index_is_that_of_the_class_file_whatever_probes_the_method_has(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:

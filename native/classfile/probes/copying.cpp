@@ -5,11 +5,11 @@ namespace jvmti::classfile {
 
 // Slots for what probes keep through the method, and the code at its beginning.
 bool Method::entry() {
-  next_temporary_ = first_temporary_ = kept_from_ = max_locals_;
+  next_temporary_ = first_temporary_ = max_locals_;
   most_locals_ = max_locals_;
   numbers_.clear();
   kept_.clear();
-  kept_types_.clear();
+  kept_slots_.clear();
   if (is_quick_) return emit_all_plain(Site::kEntry, 0);
   Place place;
   place.is_entry = true;
@@ -19,12 +19,8 @@ bool Method::entry() {
       one.saved = kNoSlot;
       // What is not initialized is not to be kept: nobody could have it.
       if (!one.written || (is_constructor_ && one.slot == 0 && !method_->is_static())) continue;
-      one.saved = temporary(one.category);
-      // Only what begins the method again needs to know the class.
-      Type type = one.category == 'L' && !can_restart_ ? Type::object("java/lang/Object")
-                                                       : Type::described(one.type);
-      if (one.slot == 0 && !method_->is_static()) type = Type::object(class_->name, class_->index);
-      if (!keep(kept_types_, type)) return false;
+      one.saved = one.shared != kNoSlot ? one.shared : temporary(one.category);
+      if (!keep_slot(one.saved, kept_type(one))) return false;
       depth_ = 0;
       load(one.category, one.slot);
       store(one.category, one.saved);
@@ -33,8 +29,9 @@ bool Method::entry() {
   for (const Probe* probe : selected_) {
     // Those who read what is not kept are not possible either.
     if (probe->outcome != Outcome::kKeep || !is_possible(*probe, place)) continue;
-    if (!keep(kept_, {probe->number, temporary('J')})) return false;
-    if (!keep(kept_types_, Type::of(Tag::kLong))) return false;
+    uint32_t slot = temporary('J');
+    if (!keep(kept_, {probe->number, slot})) return false;
+    if (!keep_slot(slot, Type::of(Tag::kLong))) return false;
   }
   first_temporary_ = next_temporary_;
   numbers_.clear();
@@ -216,14 +213,15 @@ bool Method::unwind() {
          keep(inserted_, frame);
 }
 
-// The slots that are ours, behind the method's own that end before this slot.
+// The slots that probes keep, behind those that end before this slot.
 bool Method::append_kept(Vector<Type>& locals, uint32_t slot) {
-  if (kept_types_.empty()) return true;
-  for (; slot < kept_from_; ++slot) {
-    if (!keep(locals, Type())) return false;
-  }
-  for (const Type& type : kept_types_) {
-    if (!keep(locals, type)) return false;
+  for (const KeptSlot& one : kept_slots_) {
+    if (one.slot < slot) continue;  // an earlier set has it there
+    for (; slot < one.slot; ++slot) {
+      if (!keep(locals, Type())) return false;
+    }
+    if (!keep(locals, one.type)) return false;
+    slot += one.type.is_wide() ? 2 : 1;
   }
   return true;
 }

@@ -119,6 +119,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
 bool Method::read(Bytes code) {
   max_stack_ = code.u2();
   max_locals_ = code.u2();
+  own_locals_ = earlier_->empty() || earlier_locals_ > max_locals_ ? max_locals_ : earlier_locals_;
   size_ = code.u4();
   code_ = code.take(size_);
   handler_count_ = code.u2();
@@ -398,94 +399,6 @@ void Method::choose_busy() {
     marks_of_[op] =
         static_cast<uint8_t>(kStart | (is_busy ? kBusy : 0) | (is_branch(code) ? kBranch : 0));
   }
-}
-
-bool Method::read_parameters() {
-  uint32_t slot = 0;
-  if (!method_->is_static()) {
-    if (!keep(parameters_, {slot++, 'L', false, kNoSlot, Text("Ljava/lang/Object;")})) return false;
-  }
-  for (Types types(method_->descriptor); !types.at_end();) {
-    Text type = types.next();
-    char found = category(type);
-    if (found == '\0' || found == 'V') return false;
-    if (!keep(parameters_, {slot, found, false, kNoSlot, type})) return false;
-    slot += slots(found);
-  }
-  return slot <= max_locals_;
-}
-
-// The frame that the method begins with.
-bool Method::first_frame(Frame* frame) {
-  frame->locals.clear();
-  frame->stack.clear();
-  Types types(method_->descriptor);
-  if (!method_->is_static()) {
-    Type self = Type::object(class_->name, class_->index);
-    if (is_constructor_ && !(class_->name == Text("java/lang/Object")))
-      self.tag = Tag::kUninitializedThis;
-    if (!keep(frame->locals, self)) return false;
-  }
-  while (!types.at_end()) {
-    if (!keep(frame->locals, Type::described(types.next()))) return false;
-  }
-  return true;
-}
-
-template <class Wrote>
-void Method::each_store(Wrote wrote) const {
-  for (uint32_t at = 0; at < size_; at += length_at(code_, at, size_)) {
-    uint8_t op = code_[at];
-    uint32_t slot = code_[at + 1 < size_ ? at + 1 : at];
-    if (op == kWide) {
-      op = code_[at + 1];
-      slot = read2(code_ + at + 2);
-    }
-    if (op == kIinc) wrote(slot, 1);
-    if (op >= kIstore && op <= kAstore) wrote(slot, op == 55 || op == 57 ? 2 : 1);
-    if (op >= kIstore0 && op < kIastore) {
-      uint32_t kind = (op - kIstore0) / 4;
-      wrote((op - kIstore0) % 4u, kind == 1 || kind == 3 ? 2 : 1);
-    }
-  }
-}
-
-// Finds the slots that any instruction stores to.
-bool Method::find_stored() {
-  size_t count = max_locals_ + size_t{1};  // a wide one may be behind the last
-  stored_.clear();
-  if (!stored_.reserve(count)) return false;
-  stored_.grow(count);
-  std::memset(stored_.begin(), 0, count);
-  each_store([&](uint32_t slot, uint32_t size) {
-    for (uint32_t i = slot; i < slot + size && i < count; ++i) stored_[i] = 1;
-  });
-  return true;
-}
-
-// Finds the parameters that somebody writes to, or that a frame does not have any more.
-bool Method::find_dropped() {
-  if (!keeps_parameters_) return true;
-  each_store([&](uint32_t slot, uint32_t size) {
-    for (Parameter& one : parameters_) {
-      if (slot < one.slot + slots(one.category) && one.slot < slot + size) one.written = true;
-    }
-  });
-  if (frame_table_.at == nullptr) return true;
-  if (!first_frame(&declared_)) return false;
-  FrameReader frames(pool_, frame_table_);
-  frames.decode(&declared_);
-  while (frames.next()) {
-    size_t item = 0;
-    for (Parameter& one : parameters_) {
-      Type held = item < declared_.locals.size() ? declared_.locals[item] : Type();
-      if (held.category() != one.category && held.tag != Tag::kUninitializedThis)
-        one.written = true;
-      ++item;
-    }
-  }
-  out_->failed = out_->failed || frames.no_memory();
-  return !frames.is_bad();
 }
 
 }  // namespace jvmti::classfile

@@ -59,7 +59,12 @@ class Method {
   Woven weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
               const Vector<const Probe*>& probes, uint32_t first_site, Output& out);
   // What was done to the next method before.
-  void moved_before(const Vector<Moves::Move>& moves) { earlier_ = &moves; }
+  void moved_before(const Vector<Moves::Move>& moves, uint32_t locals) {
+    earlier_ = &moves;
+    earlier_locals_ = locals;
+  }
+  // How many slots the method woven last has by itself, without those of earlier probes.
+  uint32_t own_locals() const { return own_locals_; }
   // Where the instructions of the method woven last have gone.
   const Moves& moves() const { return moves_; }
 
@@ -85,6 +90,7 @@ class Method {
     uint32_t saved;  // where it is kept then
     Text type;
     bool stored = false;  // whether any instruction stores to it; found in code without frames
+    uint32_t shared = kNoSlot;  // where an earlier set keeps it
   };
   struct Spilled {
     uint32_t slot;
@@ -167,6 +173,9 @@ class Method {
   uint32_t initialized_at() const;
   bool is_caught_behind(uint32_t at) const;
   void choose_busy();
+  bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
+
+  // parameters.cpp: where what was passed is
   bool read_parameters();
   template <class Wrote>
   void each_store(Wrote wrote) const;
@@ -176,7 +185,12 @@ class Method {
   }
   bool find_dropped();
   bool first_frame(Frame* frame);
-  bool is_start(uint32_t at) const { return (marks_[at] & kStart) != 0; }
+  bool takes_slot(uint32_t at, uint8_t first, uint8_t first_short, uint32_t* slot,
+                  char* category) const;
+  void find_shared();
+  void share_only(const Vector<Type>& locals);
+  bool keep_slot(uint32_t slot, const Type& type);
+  Type kept_type(const Parameter& one) const;
 
   // copying.cpp: the new code
   bool generate();
@@ -364,7 +378,8 @@ class Method {
   uint32_t size_ = 0;
   uint32_t max_stack_ = 0;
   uint32_t max_locals_ = 0;
-  Text result_;  // the descriptor of what is returned, once it has been looked for
+  uint32_t own_locals_ = 0;  // before there were any probes
+  Text result_;              // the descriptor of what is returned, once it has been looked for
   Bytes handlers_;
   uint32_t handler_count_ = 0;
   Bytes attributes_;
@@ -386,6 +401,7 @@ class Method {
 
   Moves moves_;
   const Vector<Moves::Move>* earlier_ = nullptr;
+  uint32_t earlier_locals_ = 0;
   bool is_inserted_ = false;  // the instruction is of probes that came earlier
   Vector<uint8_t> marks_;
   Vector<uint16_t> busy_;       // the first instruction, and those that are more than a copy
@@ -441,8 +457,11 @@ class Method {
   Output table_;
   FrameWriter frames_;
 
-  uint32_t kept_from_ = 0;  // the first slot that is ours
-  Vector<Type> kept_types_;
+  struct KeptSlot {
+    uint32_t slot;
+    Type type;
+  };
+  Vector<KeptSlot> kept_slots_;  // throughout the method, in rising order
   uint32_t next_temporary_ = 0;
   uint32_t first_temporary_ = 0;
   Vector<NumberSlot> numbers_;

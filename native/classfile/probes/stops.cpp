@@ -211,7 +211,7 @@ bool Method::find_variables(const Place& place) {
   variables_.clear();
   if (place.is_unwind || (tracks_ && !tracker_.is_known())) return true;
   if (!find_named(place.at)) return false;
-  for (uint32_t slot = 0; slot < max_locals_ && variables_.size() < kMostVariables; ++slot) {
+  for (uint32_t slot = 0; slot < own_locals_ && variables_.size() < kMostVariables; ++slot) {
     Variable one{slot, '\0', Text(), Text(), Text()};
     bool is_named = variable_in(slot, &one.name, &one.type);
     if (tracks_) {
@@ -361,6 +361,9 @@ bool Method::leave() {
   leave_at_ = start;
   if (!has_frames_) return true;
   Inserted frame{start, inserted_types_.size(), 0, 1};
+  // Nothing there needs what is kept, but later sets share it only where it is everywhere.
+  if (!append_kept(inserted_types_, 0)) return false;
+  frame.locals = inserted_types_.size() - frame.first;
   return keep(inserted_types_, Type::object("java/lang/Throwable")) && keep(inserted_, frame);
 }
 

@@ -55,7 +55,7 @@ bool Method::write_frames() {
   FrameReader old(pool_, frame_table_);
   size_t next = 0;
   // Once there is one of ours, those behind it are not differences to their neighbours any more.
-  bool decodes = !kept_types_.empty() || (!inserted_.empty() && inserted_[0].place < mapped(size_));
+  bool decodes = !kept_slots_.empty() || (!inserted_.empty() && inserted_[0].place < mapped(size_));
   Vector<Type> locals;
   if (decodes) {
     if (!first_frame(&declared_)) return false;

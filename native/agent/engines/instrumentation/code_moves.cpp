@@ -135,6 +135,7 @@ Moves::Move moved_to(const Moved* moved, size_t count, uint32_t at) {
 bool join(const Moved* first, size_t first_count, const Moved* second, size_t second_count,
           MovedCode* to) {
   uint32_t method = first[0].method;
+  uint32_t locals = first[0].locals;
   size_t at = 0;
   // The last of the first is the end of the code: what lies behind has come in addition.
   for (size_t i = 0; i < first_count; ++i) {
@@ -145,14 +146,15 @@ bool join(const Moved* first, size_t first_count, const Moved* second, size_t se
       const Moves::Move& before = first[i - 1].move;
       if (there <= before.place) continue;
       const Moves::Move& move = second[at].move;
-      if (!to->push({method, {before.at + (there - before.place), move.target, move.place}})) {
+      if (!to->push(
+              {method, locals, {before.at + (there - before.place), move.target, move.place}})) {
         return false;
       }
     }
     const Moves::Move& one = first[i].move;
     Moves::Move joined{one.at, moved_to(second, second_count, one.target).target,
                        moved_to(second, second_count, one.place).place};
-    if (!to->push({method, joined})) return false;
+    if (!to->push({method, locals, joined})) return false;
   }
   return true;
 }
