@@ -469,6 +469,22 @@ def test_steps_end_where_an_exception_leaves_a_method_whose_callers_cannot_be_st
     assert program.ask("join t") == "-1"
 
 
+def test_a_step_out_of_the_constructor_of_an_exception_ends_where_it_is_thrown(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    throwing = vm.breakpoint("Stopping", "thrower", line=LINE["throw"])
+    maker = vm.breakpoint("java.lang.IllegalStateException", "<init>", caller="Stopping.thrower")
+    with throwing, maker as made:
+        program.ask("start t guarded 1")
+        taken(throwing)
+        throwing.cancel()
+        stop = stepped(taken(made), "out")
+        assert (stop.method.name, stop.line) == ("thrower", LINE["throw"])
+        assert (stop.frame.line, stop.is_at_end) == (LINE["throw"], False)
+        assert stepped(stop).is_at_end
+    assert program.ask("join t") == "-1"
+
+
 def test_a_running_thread_is_stepped_from_its_next_call(vm: jvmti.VM, program: JavaProgram) -> None:
     program.ask("start t spin 0")
     with vm.threads["t"].step("over") as steps:

@@ -79,7 +79,8 @@ enum class Arrival { kGoOn, kArrived, kStepAway };
 // What a stepped thread does at an instruction.
 Arrival look_at(Session& session, jvmtiEnv* env, JNIEnv* jni, StopRequest* step, Stepping& stepping,
                 jint depth, jmethodID method, jlocation location) {
-  // Probes are where lines begin, in whatever method, and at the ends of methods.
+  bool starts = false;
+  // Probes are where lines begin, in whatever method, where it throws, and at its ends.
   if (stepping.probes != 0 && location <= kAtEnd && stepping.state == Stepping::kFresh) {
     return Arrival::kGoOn;
   }
@@ -89,10 +90,11 @@ Arrival look_at(Session& session, jvmtiEnv* env, JNIEnv* jni, StopRequest* step,
       return depth < stepping.depth || is_last ? Arrival::kArrived : Arrival::kGoOn;
     }
     if (depth > stepping.depth) {
-      return stepping.how == Step::kInto ? Arrival::kArrived : Arrival::kGoOn;
+      bool is_into =
+          stepping.how == Step::kInto && line_of(session, method, location, &starts) >= 0;
+      return is_into ? Arrival::kArrived : Arrival::kGoOn;
     }
   }
-  bool starts = false;
   if (stepping.state == Stepping::kFresh) {
     stepping.state = Stepping::kClose;
     stepping.depth = depth;

@@ -1,8 +1,8 @@
 """Probes that step threads where the VM grants no single steps.
 
-They are where lines begin and where methods return. The breakpoints of a session put them into
-their methods at once, because a call that runs already gets no probes; steps put them into what
-they may come by. While no thread is stepped they cost next to nothing.
+They are where lines begin, where methods throw and where they are left. The breakpoints of a
+session put them into their methods at once, because a call that runs already gets no probes; steps
+put them into what they may come by. While no thread is stepped they cost next to nothing.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class StepProbes(EventProbes):
                     classes=exactly(name),
                     methods="\n".join(exactly(one) for one in sorted(chosen)),
                 )
-                for site in (Site.LINE, Site.RETURN, Site.UNWIND)
+                for site in (Site.LINE, Site.THROW, Site.RETURN, Site.UNWIND)
             ]
             for name, chosen in methods.items()
         }
