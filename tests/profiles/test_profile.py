@@ -19,6 +19,7 @@ from jvmti.profile import (
     Stacks,
     Threads,
 )
+from jvmti.profile.parts import pool_of
 from profiles import made
 
 
@@ -32,6 +33,18 @@ def test_the_methods_with_the_most_own_weight_come_first():
     assert top[0].share == 0.8
     assert top[0].own_share == 0.6
     assert str(top).splitlines()[1] == "    60 ms  60.0%     80 ms  80.0%  com.acme.Order.add"
+
+
+def test_threads_of_a_pool_differ_in_a_number():
+    task = "Executor task launch worker for task {} in stage {} (TID {})"
+    for name, pool in {
+        "pool-1-thread-12": "pool-1-thread-*",
+        task.format("0.0", "11.1", 7): task.format("*", "*", "*"),
+        "C2 CompilerThre": "C2 CompilerThre",
+        "G1 Conc#0": "G1 Conc#*",
+        "T1": "T*",
+    }.items():
+        assert pool_of(name) == pool
 
 
 def test_a_share_counts_each_sample_once_also_in_recursion():
