@@ -105,9 +105,9 @@ which are among them; those with a deeper stack; those whose stack ends before t
 ones; threads that could not be followed;
 methods whose class was gone before their name was known; samples of virtual threads that count as
 their carriers', because more were seen than have space; whether those of others do not; looks at
-threads, and the nanoseconds that lay between them; changes of the signal, because another handler
-was set; and when samples ended, because others handled all signals, in nanoseconds since the epoch,
-or 0."""
+threads, or objects found dead; the nanoseconds that lay between looks; changes of the signal,
+because another handler was set; and when samples ended, because others handled all signals, in
+nanoseconds since the epoch, or 0."""
 
 RECORD = Record(
     "ProfileRecord",

@@ -36,7 +36,7 @@ class Parts:
         unresolved: methods whose class was gone before their name was known.
         carried: samples of virtual threads that count as their carriers'.
         apart: whether those of others do not.
-        looks: looks at threads.
+        looks: looks at threads, or sampled objects that were found dead.
         span: the nanoseconds that lay between looks at a thread, in all.
         changes: how often another profiler took the signal over.
         ended: when others had all signals, in nanoseconds since the epoch; 0 if they have not.
@@ -54,6 +54,9 @@ class Parts:
         self._threads: list[NDArray[Any]] = []
         self._thread_texts: list[str] = []
         self._method_texts: list[str] = []
+
+    def __len__(self) -> int:
+        return sum(records for records, _ in self._windows)
 
     def add(self, data: bytes) -> bool:
         """Take a part over.

@@ -206,6 +206,11 @@ class AgentSource:
                 f"There were many: of waits below {parts.span / 1e6:.3g} ms some are samples, by "
                 "chance in proportion to their length."
             )
+        if self._kind is Kind.LIVE and len(parts) and not parts.looks:
+            notes.append(
+                "There was no collection, until which objects count as alive; "
+                "jcmd PID GC.run makes one."
+            )
         if self._engine is ProfileEngine.DELTAS and self._kind is Kind.CPU:
             notes.append("Threads of the VM itself, such as collectors, have no samples.")
         return {

@@ -103,8 +103,8 @@ class Profile : NoCopy {
   std::atomic<uint64_t> unfollowed{0};
   std::atomic<uint64_t> carried{0};  // samples of virtual threads that count as their carriers'
   std::atomic<bool> apart{false};    // whether those of others do not
-  std::atomic<uint64_t> looks{0};    // at threads, and the nanoseconds between these and the ones
-  std::atomic<uint64_t> span{0};     // before
+  std::atomic<uint64_t> looks{0};    // at threads; or how many sampled objects were found dead
+  std::atomic<uint64_t> span{0};     // nanoseconds between these looks and the ones before
   std::atomic<uint64_t> changes{0};  // of the signal, because another handler was set
   std::atomic<int64_t> ended{0};     // when others had all signals; 0: they have not
   void* sampler = nullptr;           // of the sampling

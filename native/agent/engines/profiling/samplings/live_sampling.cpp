@@ -92,6 +92,7 @@ void LiveSampler::freed(uint32_t birth) {
   if (place >= births_.size() || births_[place].size == 0) return;
   births_[place].size = 0;
   free_.put(place);
+  profile_.looks.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Those that the VM has freed, and not reported yet.
