@@ -68,7 +68,11 @@ def test_what_stays_alive_has_the_place_of_its_birth(vm: jvmti.VM, sites: JavaPr
     assert profile.with_frame("Sites.keep").top(1, by="type")[0].name == "byte[]"
     assert profile.by("thread")["main"].weight > 0
     (limits,) = profile.limits
-    assert (limits.engine, limits.lost) == ("births", 0)
+    assert (limits.engine, limits.lost, limits.notes) == ("births", 0, ())
+    with vm.profile("live", interval=1024) as profile:
+        sites.ask("keep 100")
+    (note,) = profile.limits[0].notes
+    assert "no collection" in note
     with vm.profile("live", interval=16 * 1024) as profile:
         sites.ask("drop 0")
         vm.env.force_garbage_collection()
@@ -138,6 +142,8 @@ def test_a_virtual_thread_that_owns_a_monitor_is_the_owner_or_nobody(
     with jvmti.attach(program.pid, timeout=30) as vm:
         with vm.profile("lock") as profile:
             program.ask("contend 10", timeout=60)
+        with vm.profile("lock", interval=0.000001) as trade:
+            program.ask("trade 20000", timeout=60)
         # From 24 on the VM has a number only, of a thread that never waited itself.
         knows = vm.version.major < 24
     profile = profile.with_frame("LightOwner.enter")
@@ -145,6 +151,10 @@ def test_a_virtual_thread_that_owns_a_monitor_is_the_owner_or_nobody(
     assert set(owners) <= {"", "light owner", "light waiter", "heavy waiter"}, owners
     if knows:
         assert owners["light owner"] > 0.5 * profile.weight, owners
+        # Of these it is read, as there are too many to ask the VM.
+        traders = trade.with_frame("LightOwner.take").by("owner").weights
+        assert set(traders) <= {"", "trader 0", "trader 1"}
+        assert traders.get("", 0) < 0.1 * sum(traders.values()), traders
     waiters = profile.by("thread").weights
     assert set(waiters) == {"light waiter", "heavy waiter"}
     assert min(waiters.values()) > 0.3 * profile.weight

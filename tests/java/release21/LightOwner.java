@@ -3,7 +3,7 @@ import java.io.InputStreamReader;
 
 /**
  * A virtual thread has a monitor, for which a platform thread and another virtual one wait: {@code
- * contend N} does it N times.
+ * contend N} does it N times. With {@code trade N} two virtual threads take it by turns, N times each.
  */
 public class LightOwner {
     static final Object MONITOR = new Object();
@@ -38,12 +38,33 @@ public class LightOwner {
         for (Thread one : waiters) one.join();
     }
 
+    static void take(int count) {
+        for (int i = 0; i < count; i++) {
+            synchronized (MONITOR) {
+                long until = System.nanoTime() + 30_000;
+                while (System.nanoTime() < until) Thread.onSpinWait();
+            }
+        }
+    }
+
+    static void trade(int count) throws InterruptedException {
+        Thread first = Thread.ofVirtual().name("trader 0").start(() -> take(count));
+        Thread other = Thread.ofVirtual().name("trader 1").start(() -> take(count));
+        first.join();
+        other.join();
+    }
+
     public static void main(String[] arguments) throws Exception {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         System.out.println("ready");
         for (String line = input.readLine(); line != null; line = input.readLine()) {
-            int count = Integer.parseInt(line.split(" ")[1]);
-            for (int i = 0; i < count; i++) contend();
+            String[] words = line.split(" ");
+            int count = Integer.parseInt(words[1]);
+            if (words[0].equals("trade")) {
+                trade(count);
+            } else {
+                for (int i = 0; i < count; i++) contend();
+            }
             System.out.println("done");
         }
     }

@@ -313,7 +313,10 @@ int64_t LockSampler::look(JNIEnv* jni) {
 // ---- waits -------------------------------------------------------------------------------------
 
 void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
-  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), pending_.owner(jni)};
+  PendingMonitors::Owner owner = pending_.owner(jni);
+  // A virtual one without samples of its own has no name.
+  if (owner.mounted && threads_.find(owner.id) == 0) owner.id = 0;
+  Wait wait{nanoseconds_now(), 0, thread_id(jni, thread), owner.id};
   if (wait.owner_id == 0) {
     bool is_virtual =
         major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);

@@ -5,6 +5,7 @@
 #include "agent/core/vm_memory.h"
 #include "agent/core/vm_structures.h"
 #include "agent/engines/profiling/profile_names.h"
+#include "agent/engines/profiling/threads/mounted_thread.h"
 #include "base/clock.h"
 
 namespace jvmti {
@@ -53,26 +54,37 @@ void PendingMonitors::prepare(jvmtiEnv* env, JNIEnv* jni) {
     if (!looked) places = find_places();
     looked = true;
   }
-  if (!places.owner_is_id) list(env, jni);
+  if (places.owner_is_id) return;
+  MountedThread::prepare(jni);
+  list(env, jni);
 }
 
-int64_t PendingMonitors::owner(const JNIEnv* jni) {
+PendingMonitors::Owner PendingMonitors::owner(const JNIEnv* jni) {
+  constexpr Owner kUnknown{0, false};
   uintptr_t thread = vm_thread(jni);
-  if (thread == 0 || places.pending_monitor == 0 || places.owner == 0) return 0;
+  if (thread == 0 || places.pending_monitor == 0 || places.owner == 0) return kUnknown;
   // The monitor stays while somebody waits for it.
   uintptr_t monitor = in_vm<uintptr_t>(thread, places.pending_monitor);
-  if (monitor == 0) return 0;
+  if (monitor == 0) return kUnknown;
   uintptr_t owner = in_vm<uintptr_t>(monitor, places.owner);
   if (places.owner_is_id) {
     int64_t id = static_cast<int64_t>(owner);
-    return id > kMostReserved ? id : 0;
+    return Owner{id > kMostReserved ? id : 0, false};
   }
-  if (owner <= kMostReserved) return 0;
-  Locked locked(mutex_);
-  const Known* found = find(owner);
-  if (found != nullptr) return found->id;
-  missed_.store(true, std::memory_order_relaxed);
-  return 0;
+  if (owner <= kMostReserved) return kUnknown;
+  uintptr_t carrier = 0;
+  {
+    Locked locked(mutex_);
+    const Known* found = find(owner);
+    if (found == nullptr) {
+      missed_.store(true, std::memory_order_relaxed);
+      return kUnknown;
+    }
+    if (found->id != 0) return Owner{found->id, false};
+    carrier = found->thread;
+  }
+  // Before 24 a virtual thread stays on its carrier while it has a monitor.
+  return Owner{MountedThread::id_on(carrier), true};
 }
 
 // A thread that had a monitor before anybody waited for it has it by a place on its stack.
@@ -103,7 +115,7 @@ void PendingMonitors::list(jvmtiEnv* env, JNIEnv* jni) {
 void PendingMonitors::note(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   if (places.owner_is_id || places.stack_base == 0 || places.stack_size == 0) return;
   uintptr_t vm = vm_thread(jni, thread);
-  Known one{0, 0, thread_id(jni, thread)};
+  Known one{0, 0, thread_id(jni, thread), vm};
   if (vm == 0 || !read_vm(vm + places.stack_base, &one.stack, sizeof one.stack) ||
       !read_vm(vm + places.stack_size, &one.stack_size, sizeof one.stack_size)) {
     return;
@@ -121,7 +133,7 @@ void PendingMonitors::note(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
 void PendingMonitors::forget(const JNIEnv* jni) {
   Locked locked(mutex_);
   uint32_t place = places_.find(vm_thread(jni));
-  if (place != 0) known_[place - 1] = Known{0, 0, 0};
+  if (place != 0) known_[place - 1] = Known{0, 0, 0, 0};
 }
 
 }  // namespace jvmti

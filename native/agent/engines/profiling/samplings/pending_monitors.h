@@ -16,9 +16,12 @@ class PendingMonitors : NoCopy {
  public:
   // Does nothing where the VM has other structures.
   void prepare(jvmtiEnv* env, JNIEnv* jni);
-  // The `Thread.threadId` of the owner, in an event that the current thread begins to wait; 0 if
-  // unknown.
-  int64_t owner(const JNIEnv* jni);
+  struct Owner {
+    int64_t id;    // its Thread.threadId; 0 if unknown
+    bool mounted;  // whether it is a virtual one, on its carrier
+  };
+  // The owner, in an event that the current thread begins to wait.
+  Owner owner(const JNIEnv* jni);
   // Lists the threads again where an owner was not among them.
   void look(jvmtiEnv* env, JNIEnv* jni);
   // A thread begins; the current one ends, and its structures may become another's.
@@ -30,6 +33,7 @@ class PendingMonitors : NoCopy {
     uintptr_t stack;    // its end
     size_t stack_size;  // 0: it has ended
     int64_t id;         // 0: it carries virtual threads, one of which is the owner
+    uintptr_t thread;   // of the VM
   };
   void list(jvmtiEnv* env, JNIEnv* jni);
   const Known* find(uintptr_t owner) const;

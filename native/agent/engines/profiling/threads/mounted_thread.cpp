@@ -199,4 +199,17 @@ int64_t MountedThread::id(const JNIEnv* jni) {
   return klass_at(head, places.compressed) == places.klass ? in_vm<int64_t>(object, places.id) : 0;
 }
 
+int64_t MountedThread::id_on(uintptr_t thread) {
+  if (places.id == 0) return 0;
+  auto read = [](uintptr_t at, auto* value) { return read_vm(at, value, sizeof *value); };
+  uintptr_t slot = 0;
+  uintptr_t reference = 0;
+  uint64_t head = 0;
+  int64_t id = 0;
+  if (!read(thread + places.object, &slot) || slot == 0 || !read(slot, &reference)) return 0;
+  uintptr_t object = address_of(reference, places.coloured);
+  if (!read(object + kKlassPlace, &head) || !read(object + places.id, &id)) return 0;
+  return klass_at(head, places.compressed) == places.klass ? id : 0;
+}
+
 }  // namespace jvmti
