@@ -16,10 +16,18 @@ if TYPE_CHECKING:
     from programs import JavaPrograms
 
 
-def test_what_the_jvm_says_of_itself_is_read(java_program: JavaPrograms) -> None:
+def test_what_the_jvm_says_of_itself_is_read(
+    java_program: JavaPrograms, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = java_program("Idle", "one", jvm_args=["-Dmarker=here"])
     program.expect("ready")
     data = hsperfdata.find(None, program.pid, 0)
+    maps = Path(f"/proc/{program.pid}/maps").read_bytes()
+    with monkeypatch.context() as context:
+        context.setattr(os, "listdir", None)  # the memory map names the directory
+        assert hsperfdata.find(None, program.pid, 0, {b"sun.rt.javaCommand"}, maps=maps) == {
+            "sun.rt.javaCommand": "Idle one"
+        }
     assert data["sun.rt.javaCommand"] == "Idle one"
     assert "-Dmarker=here" in str(data["java.rt.vmArgs"])
     assert isinstance(data["sun.rt.createVmBeginTime"], int)
@@ -70,6 +78,7 @@ def _sample() -> bytes:
 
 def test_text_and_numbers_are_parsed() -> None:
     assert hsperfdata.parse(_sample()) == {"a.text": "hello", "a.number": 42}
+    assert hsperfdata.parse(_sample(), {b"a.number"}) == {"a.number": 42}
 
 
 def test_damaged_data_is_refused_or_read_but_never_worse() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from jvmti.target.errors import NoSuchProcess
 from jvmti.target.processes.limits import control_groups
 from jvmti.target.processes.procfs import ProcessHandle
@@ -36,7 +38,7 @@ def free_of_groups(pid: int) -> int | None:
     for group in groups:
         for names in _FILES:
             try:
-                limit, used = ((group / name).read_text().strip() for name in names)
+                limit, used = (Path(group, name).read_text().strip() for name in names)
             except OSError:
                 continue  # the group is another namespace's, or has no limit
             if limit.isdigit() and int(limit) < 1 << 60:

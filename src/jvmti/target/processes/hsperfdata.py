@@ -9,8 +9,10 @@ have written anything.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import struct
+from collections.abc import Container, Iterator
 
 from jvmti.target.processes.procfs import ProcessHandle
 
@@ -19,12 +21,15 @@ __all__ = ["find", "mapped", "parse"]
 _MAGIC = 0xCAFEC0C0
 _LARGEST_FILE = 4 << 20
 _MOST_ENTRIES = 20_000
+_MAPPED = re.compile(rb"/(hsperfdata_[^/\n]+)/\d+$", re.M)
 _OPEN_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-def parse(data: bytes) -> dict[str, str | int]:
+def parse(data: bytes, names: Container[bytes] | None = None) -> dict[str, str | int]:
     """The strings and 64-bit numbers of a performance data file, by name.
+
+    With ``names``, only those.
 
     Raises:
         ValueError: not a version 2 file, or one whose offsets lead outside it.
@@ -57,7 +62,11 @@ def parse(data: bytes) -> dict[str, str | int]:
         end = data.find(b"\0", position + name_at, position + data_at)
         if end < 0:
             raise ValueError("performance data entry without a name")
-        name = data[position + name_at : end].decode("utf-8", "replace")
+        raw = data[position + name_at : end]
+        if names is not None and raw not in names:
+            position += length
+            continue
+        name = raw.decode("utf-8", "replace")
         start = position + data_at
         if kind == 0x42 and elements > 0:  # 'B', a vector of bytes: text
             if data_at + elements > length:
@@ -72,12 +81,20 @@ def parse(data: bytes) -> dict[str, str | int]:
     return values
 
 
-def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
+def find(
+    root: int | None,
+    pid: int,
+    uid: int,
+    names: Container[bytes] | None = None,
+    *,
+    maps: bytes = b"",
+) -> dict[str, str | int]:
     """The performance data of a JVM, an empty dictionary if there is none.
 
     ``root`` is a descriptor of the target's root directory, None for the caller's own, ``pid`` the
-    pid as the target sees it. Follows no symbolic link and reads only files of ``uid``: another
-    user could have planted anything else.
+    pid as the target sees it. Its memory map, if known, names the directory and spares a search of
+    a large /tmp. Follows no symbolic link and reads only files of ``uid``: another user could have
+    planted anything else.
     """
     try:
         if root is None:
@@ -87,13 +104,11 @@ def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
     except OSError:
         return {}
     try:
-        with os.scandir(temporary) as entries:
-            names = [entry.name for entry in entries if entry.name.startswith("hsperfdata_")]
-        for name in names:
+        for name in _directories(temporary, maps):
             data = _read_owned(temporary, name, str(pid), uid)
             if data is not None:
                 try:
-                    return parse(data)
+                    return parse(data, names)
                 except ValueError:
                     continue
     except OSError:
@@ -103,7 +118,7 @@ def find(root: int | None, pid: int, uid: int) -> dict[str, str | int]:
     return {}
 
 
-def mapped(handle: ProcessHandle) -> dict[str, str | int]:
+def mapped(handle: ProcessHandle, names: Container[bytes] | None = None) -> dict[str, str | int]:
     """The same from the JVM's memory; an empty dictionary if there is none, or it is not readable.
 
     A JVM that starts removes the files of those that have ended, and takes a JVM for ended whose
@@ -119,11 +134,20 @@ def mapped(handle: ProcessHandle) -> dict[str, str | int]:
         start, end = (int(number, 16) for number in line.split(None, 1)[0].split(b"-"))
         memory = handle.open("mem")
         try:
-            return parse(os.pread(memory, min(end - start, _LARGEST_FILE), start))
+            return parse(os.pread(memory, min(end - start, _LARGEST_FILE), start), names)
         finally:
             os.close(memory)
     except (OSError, ValueError):
         return {}
+
+
+def _directories(temporary: int, maps: bytes) -> Iterator[str]:
+    mapped_from = _MAPPED.search(maps)
+    if mapped_from is not None:
+        yield os.fsdecode(mapped_from[1])
+    for name in os.listdir(temporary):
+        if name.startswith("hsperfdata_"):
+            yield name
 
 
 def _read_owned(parent: int, directory: str, name: str, uid: int) -> bytes | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 
 from jvmti.target.errors import (
@@ -31,6 +31,17 @@ __all__ = ["Process", "find", "inspect", "performance_data", "processes"]
 
 _LONGEST_ARGUMENT_FILE = 1 << 20
 _NAMESPACES = ("mnt", "pid", "user")
+_COUNTERS = frozenset(
+    (
+        b"java.property.java.home",
+        b"java.property.java.version",
+        b"java.rt.vmArgs",
+        b"java.rt.vmFlags",
+        b"sun.rt.createVmBeginTime",
+        b"sun.rt.javaCommand",
+    )
+)
+"""The performance data that a search reads; a VM has hundreds."""
 
 
 @dataclass(frozen=True)
@@ -217,7 +228,8 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
     ticks = handle.start_ticks()
     words = handle.arguments()
     executable = handle.link("exe")
-    libjvm, musl = _libraries(handle)
+    maps = _maps(handle)
+    libjvm, musl = (None, None) if maps is None else _libraries(maps)
     launcher = os.path.basename(executable or (words[0] if words else "")) == "java"
     # Without permission to read the map (another user's process), only the name helps.
     if libjvm is None and not launcher and (musl is not None or not words):
@@ -226,7 +238,7 @@ def _inspect(handle: ProcessHandle, status: Status) -> Process:
     root, changed_root = _root(handle, "mnt" in foreign)
     started = ticks_to_epoch(ticks)
     try:
-        data = _performance_data(handle, root, status, started)
+        data = _performance_data(handle, root, status, started, _COUNTERS, maps or b"")
         home = _text(data, "java.property.java.home") or _home_of(libjvm)
         version = _text(data, "java.property.java.version")
         if not version and home:
@@ -276,14 +288,18 @@ def _not_a_jvm(pid: int, words: list[str], *, hidden: bool) -> str:
     )
 
 
-def _libraries(handle: ProcessHandle) -> tuple[str | None, bool | None]:
-    """Path of libjvm.so and whether the C library is musl; (None, None) when hidden."""
+def _maps(handle: ProcessHandle) -> bytes | None:
+    """The memory map; ``None`` when hidden."""
     try:
-        maps = handle.read("maps")
+        return handle.read("maps")
     except OSError as error:
         if error.errno in (errno.ESRCH, errno.ENOENT):
             raise JvmDied(f"process {handle.pid} has ended") from None
-        return None, None
+        return None
+
+
+def _libraries(maps: bytes) -> tuple[str | None, bool]:
+    """Path of libjvm.so, and whether the C library is musl."""
     musl = b"/ld-musl-" in maps or b"/libc.musl-" in maps
     at = maps.find(b"/libjvm.so")
     if at < 0:
@@ -297,13 +313,18 @@ def _libraries(handle: ProcessHandle) -> tuple[str | None, bool | None]:
 
 
 def _performance_data(
-    handle: ProcessHandle, root: int | None, status: Status, started: float
+    handle: ProcessHandle,
+    root: int | None,
+    status: Status,
+    started: float,
+    names: Container[bytes] | None = None,
+    maps: bytes = b"",
 ) -> dict[str, str | int]:
-    data = hsperfdata.find(root, status.namespace_pid, status.uid)
+    data = hsperfdata.find(root, status.namespace_pid, status.uid, names, maps=maps)
     begun = data.get("sun.rt.createVmBeginTime")
     if isinstance(begun, int) and begun and begun / 1000 < started - 5:
         data = {}  # left behind by an earlier process of the same pid
-    return data or hsperfdata.mapped(handle)
+    return data or hsperfdata.mapped(handle, names)
 
 
 def _root(handle: ProcessHandle, foreign: bool) -> tuple[int | None, bool]:
