@@ -177,7 +177,7 @@ def test_a_loop_writes_a_file_for_each_time(serving: JavaProgram, tmp_path: Path
     assert len(files) == 2
     first, second = map(jvmti.profile.open, files)
     assert first.share("Serving.burn") > 0.5
-    assert second.began >= first.ended
+    assert 0 <= second.began - first.ended < 500_000_000
 
 
 def test_a_loop_has_the_chosen_threads_and_ends_well_at_once(

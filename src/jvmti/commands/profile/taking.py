@@ -212,18 +212,26 @@ def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]
     from jvmti.commands.profile.showing import save_part
 
     began = time.monotonic()
+    last: Profile | None = None
+    goes_on = True
     with end_asked() as asked:
-        while not asked.yet:
+        while goes_on and not asked.yet:
             with _running(vm, given, intervals) as profiles:
-                _wait(vm, profiles, given.loop, lambda *numbers: None, time.monotonic(), asked)
+                begins = time.monotonic()
+                if last is None:
+                    _import_ahead(given)
+                else:
+                    # While the next one runs, so that little time is in neither.
+                    save_part(given, last)
+                    sys.stderr.flush()
+                _wait(vm, profiles, given.loop, lambda *numbers: None, begins, asked)
                 goes_on = all(one.running for one in profiles)
-            save_part(given, _together(profiles))
-            sys.stderr.flush()
-            passed = time.monotonic() - began
-            if given.duration is not None and passed >= given.duration:
-                return
-            if not goes_on or _has_ended(vm):
-                return
+            last = _together(profiles)
+            ended = given.duration is not None and time.monotonic() - began >= given.duration
+            goes_on = goes_on and not ended and not _has_ended(vm)
+    if last is not None:
+        save_part(given, last)
+        sys.stderr.flush()
 
 
 def _has_ended(vm: VM) -> bool:
