@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -109,6 +110,21 @@ def test_locks_at_this_moment_and_in_words(contended: JavaProgram) -> None:
         text,
         re.M,
     )
+
+
+def test_an_interrupted_watch_shows_what_it_has(
+    contended: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = LockWatch._sample
+
+    def interrupted(watch: LockWatch, stream: Any, *, first: bool) -> None:
+        sample(watch, stream, first=first)
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(LockWatch, "_sample", interrupted)
+    found = as_json("locks", contended.pid, "--duration", 500, "--interval", 400)
+    assert (found["samples"], found["seconds"] < 400) == (1, True)
+    assert of_class(found, "Contended$Vault")["waits"] == 1
 
 
 def test_a_lock_without_a_known_holder_says_how_often_it_looked(

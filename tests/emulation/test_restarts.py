@@ -72,17 +72,26 @@ def test_a_value_that_the_stop_gave_is_lost(program: programs.JavaProgram, vm: j
     program.expect("19; 2")
 
 
-@pytest.mark.parametrize(("command", "word"), [("block", "BLOCK"), ("made", "MADE")])
+@pytest.mark.parametrize(
+    ("command", "word", "why", "answer"),
+    [
+        ("block", "BLOCK", "it has a `synchronized` block", "7; 1"),
+        ("made", "MADE", "it is a constructor", "5; 1"),
+        ("fail", "FAIL", "an exception leaves it", "failed; 1"),
+    ],
+)
 def test_what_cannot_begin_again_says_why_and_goes_on(
-    program: programs.JavaProgram, vm: jvmti.VM, command: str, word: str
+    program: programs.JavaProgram, vm: jvmti.VM, command: str, word: str, why: str, answer: str
 ) -> None:
     with vm.breakpoint("Restarted", line=line(word)) as stops:
         program.send(command)
         stop = stops.next(20)
-        with pytest.raises(jvmti.errors.OpaqueFrame, match="a constructor, it has a `synchroni"):
+        if command == "fail":
+            stop = stop.step(timeout=20)
+        with pytest.raises(jvmti.errors.OpaqueFrame, match=f"again: {why}$"):
             stop.frame.pop()
         stops.cancel()
-    program.expect({"block": "7; 1", "made": "5; 1"}[command])
+    program.expect(answer)
 
 
 def test_a_frame_is_left_or_begun_again_but_not_both(

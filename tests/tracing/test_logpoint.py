@@ -102,6 +102,8 @@ def test_a_hit_has_its_stack(vm: jvmti.VM, logged: JavaProgram) -> None:
 def test_places_are_lines_methods_and_bytecode_indexes(vm: jvmti.VM, logged: JavaProgram) -> None:
     begin, end = line_of("begin"), line_of("end")
     assert texts_at(vm, logged, f"{ORDER}.sell:{begin}", "{pieces}", 3) == ["0", "1", "2"]
+    for file in ("Logged.java", "src/Logged.java"):
+        assert texts_at(vm, logged, f"{file}:{begin}", "{pieces}", 3) == ["0", "1", "2"]
     assert texts_at(vm, logged, f"{ORDER}.sell", "{pieces}", 3) == ["0", "1", "2"]
     assert texts_at(vm, logged, f"{ORDER}.sell@0", "{pieces}", 3) == ["0", "1", "2"]
     assert texts_at(vm, logged, f"Logged$*:{end}", "{pieces}", 3) == ["1000", "1001", "1002"]
@@ -236,7 +238,7 @@ def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
         ),
         (f"{ORDER}.sell", "x", "nothing > 1", LookupError, "has the values of the condition"),
         ("Order", "x", None, BadProbe, "'Order' has no method: Order.METHOD, or Order:LINE"),
-        ("a b", "x", None, BadProbe, "'a b' is not a place: CLASS:LINE, CLASS.METHOD:LINE"),
+        ("a b", "x", None, BadProbe, "'a b' is not a place: CLASS:LINE, FILE.java:LINE"),
         (f"{ORDER}:x", "x", None, BadProbe, "is not a place"),
         (f"{ORDER}.sell", "{", None, BadProbe, "the text '{'"),
         (f"{ORDER}.sell", "{n!r}", None, BadProbe, "'!r' has no meaning here"),

@@ -295,7 +295,8 @@ bool Method::stop(const Probe& probe, const Place& place) {
   number(static_cast<int32_t>(site));
   uint32_t begin = pc();
   helper_method(probe, "stopped", kStopped);
-  bool leaves = can_leave_ && is_ready();
+  bool ready = is_ready();
+  bool leaves = can_leave_ && ready;
   if (leaves && !keep(stops_, {begin, pc()})) return false;
   // Where exceptions leave, the parameters are not known.
   bool restarts = leaves && can_restart_ && !place.is_unwind;
@@ -315,8 +316,14 @@ bool Method::stop(const Probe& probe, const Place& place) {
     }
     store(one.category, one.slot);
   }
-  // What the array has: a text of five parts for each variable, with dots between them.
-  shapes_.u1(restarts ? 'P' : leaves ? 'R' : 'N');
+  // Whether the thread can leave the method, and begin it again, or why not; then what the array
+  // has: a text of five parts for each variable, with dots between them.
+  shapes_.u1(restarts          ? 'P'
+             : !can_leave_     ? 'M'
+             : !ready          ? 'N'
+             : is_constructor_ ? 'C'
+             : place.is_unwind ? 'U'
+                               : 'J');
   for (const Variable& one : variables_) {
     char slot[16];
     int size = std::snprintf(slot, sizeof slot, ".%u.%c.", one.slot, one.category);

@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.options.targets import add_delay, add_json, add_target, count, opened, seconds
+from jvmti.commands.sigterm import end_asked
 from jvmti.model.threads.contention import INTERVAL, LockUse, LockWatch
 from jvmti.report.tables import console, print_json
 from jvmti.text.printable import printable
@@ -30,7 +31,7 @@ class Command:
     It watches for 5 seconds, or for --duration. It counts and measures waits for monitors
     (synchronized) exactly, and samples their owners and the locks of java.util.concurrent ten
     times a second, or less often if that would slow the program down. Object.wait and pools that
-    wait for work are not waits for a lock, and are left out.
+    wait for work are not waits for a lock, and are left out. Ctrl-C ends it early.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -67,7 +68,11 @@ class Command:
             if given.launched:
                 time.sleep(given.delay)
             watch = LockWatch(vm, given.timeout)
-            found = watch.snapshot() if given.once else watch.watch(given.duration, given.interval)
+            if given.once:
+                found = watch.snapshot()
+            else:
+                with end_asked() as asked:
+                    found = watch.watch(given.duration, given.interval, lambda: asked.yet)
             if given.json:
                 print_json(_as_json(vm, watch, found))
             else:

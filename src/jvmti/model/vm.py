@@ -585,13 +585,13 @@ class VM:
                     print(hit.moment, hit.thread, hit)
 
         Args:
-            place: ``CLASS:LINE``, ``CLASS.METHOD:LINE``, ``CLASS.METHOD@INDEX`` (of the bytecode),
-                or ``CLASS.METHOD`` for where it begins. Classes and methods may be shell patterns.
-                Or a kind of place: ``write com.acme.Order.total``, ``read FIELD``, ``call METHOD``,
-                ``called METHOD`` (when it returns), ``new CLASS``, ``catch CLASS``, each with
-                ``in CLASS.METHOD`` behind it or not; ``throw``, ``return``, ``unwind``,
-                ``monitor-enter`` or ``monitor-exit CLASS.METHOD``. Conditions may follow, as for
-                `trace`.
+            place: ``CLASS:LINE``, ``FILE.java:LINE`` (of the classes that the file is named after),
+                ``CLASS.METHOD:LINE``, ``CLASS.METHOD@INDEX`` (of the bytecode), or ``CLASS.METHOD``
+                for where it begins. Classes and methods may be shell patterns. Or a kind of place:
+                ``write com.acme.Order.total``, ``read FIELD``, ``call METHOD``, ``called METHOD``
+                (when it returns), ``new CLASS``, ``catch CLASS``, each with ``in CLASS.METHOD``
+                behind it or not; ``throw``, ``return``, ``unwind``, ``monitor-enter`` or
+                ``monitor-exit CLASS.METHOD``. Conditions may follow, as for `trace`.
             text: values stand in braces: local variables and parameters by their names, ``arg0``
                 (what the caller passed), ``this``, ``thread``, fields of these to any depth,
                 ``len(x)``, ``type(x)``. At kinds of places there are ``value``, ``exception``,

@@ -59,6 +59,7 @@ _SITES = {site.name.lower().replace("_", "-"): site for site in WORDS}
 _OF_CALLS = {Where.ENTRY, Where.RETURN, Where.UNWIND}
 """Kinds of places that calls of a method have; the others are in the code of methods."""
 _OF_METHODS = ("descriptors", *CONDITIONS)
+_FILE = re.compile(r"(?:[^/]*/)*([\w$-]+)\.(java|kt|scala|groovy)")
 
 
 class Place(NamedTuple):
@@ -121,9 +122,10 @@ class Place(NamedTuple):
     def of(text: str) -> Place:
         """The place behind a text.
 
-        ``com.acme.Order:42``, ``com.acme.Order|com.acme.Order$*:42``, ``com.acme.Order.add:42``,
-        ``com.acme.Order.add@7`` or ``com.acme.Order.add``; or a kind of place and what
-        `Probe.parse` has behind it, such as ``write com.acme.Order.total in com.acme.*.*``.
+        ``com.acme.Order:42``, ``com.acme.Order|com.acme.Order$*:42``, ``Order.java:42``,
+        ``com.acme.Order.add:42``, ``com.acme.Order.add@7`` or ``com.acme.Order.add``; or a kind of
+        place and what `Probe.parse` has behind it, such as ``write com.acme.Order.total in
+        com.acme.*.*``.
         Conditions may follow: ``com.acme.*.* annotated *.Transactional``.
 
         Raises:
@@ -137,10 +139,13 @@ class Place(NamedTuple):
         if match is None or match["name"].startswith(".") or match["name"].endswith("."):
             kinds = ", ".join(_SITES)
             raise BadProbe(
-                f"{text!r} is not a place: CLASS:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX or "
-                f"CLASS.METHOD, such as com.acme.Order:42; or a kind of place ({kinds}), such as "
-                "'write com.acme.Order.total'"
+                f"{text!r} is not a place: CLASS:LINE, FILE.java:LINE, CLASS.METHOD:LINE, "
+                "CLASS.METHOD@INDEX or CLASS.METHOD, such as com.acme.Order:42; or a kind of place "
+                f"({kinds}), such as 'write com.acme.Order.total'"
             )
+        file = _FILE.fullmatch(match["name"])
+        if file is not None and match["mark"] == ":":
+            return Place(Where.LINE, int(match["number"]), ((_classes_of(file), None),), more)
         if "|" in match["name"]:
             if match["mark"] != ":":
                 raise BadProbe(f"{text!r}: of several classes there is only CLASS|CLASS:LINE")
@@ -155,6 +160,15 @@ class Place(NamedTuple):
         if match["mark"] == "@":
             return Place(Where.INDEX, int(match["number"]), both, more)
         return Place(Where.ENTRY, -1, both, more)
+
+
+def _classes_of(file: re.Match[str]) -> str:
+    """Patterns for the classes that a source file is named after, in whatever package."""
+    # Kotlin adds to the name of a file what its functions are in.
+    names = [file[1], f"{file[1]}Kt"] if file[2] == "kt" else [file[1]]
+    return "\n".join(
+        f"{begin}{name}{end}" for name in names for begin in ("", "*.") for end in ("", "$*")
+    )
 
 
 def _of_kind(word: str, rest: str) -> Place:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +42,11 @@ def test_a_breakpoint_in_a_call_that_overran_its_limit_is_handled(
             vm.jni.set_object_array_element(words, index, vm.jni.new_string(word))
         hit = vm.jni.get_static_method_id(storm, "hit", "()V")
         stops: list[Any] = []
+        given_up = threading.Event()
 
         def stopped(event: Any) -> None:
             stops.append(event.thread.name)
-            if len(stops) == 1:
-                time.sleep(0.5)
+            given_up.wait(30)
 
         # The call itself waits for its thread, and runs into another breakpoint after that.
         done = vm.jni.get_method_id(
@@ -57,6 +58,7 @@ def test_a_breakpoint_in_a_call_that_overran_its_limit_is_handled(
             with pytest.raises(jvmti.errors.CallTimeout):
                 vm.jni.with_timeout(0.2).call_static_object_method(storm, calls, [words])
             assert vm.stats.running == ("call_static_object_method",)
+            given_up.set()
             assert until(lambda: vm.stats.running == ())
         assert stops[:5] == ["caller-0"] * 5
         assert stops[5:]

@@ -38,14 +38,14 @@ class Command:
       jvmti logpoint MyServer 'new byte[] in com.acme.*.*' --by place --watch
 
     It works on any running JVM, and the program never waits. A place is CLASS:LINE,
-    CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for where it begins; or
-    a kind of place: "write FIELD", "read FIELD", "call METHOD", "called METHOD", "new CLASS" or
-    "catch CLASS", each with "in CLASS.METHOD" or without; "throw", "return", "unwind",
-    "monitor-enter" or "monitor-exit" and CLASS.METHOD. "annotated PATTERN", "extends PATTERN" and
-    "loader PATTERN" may follow a place, as for jvmti trace. Values are local variables and
-    parameters, arg0, this, thread, caller, their fields to any depth, len(x) and type(x), and at
-    kinds of places value, exception, target, member and passed0; what follows a colon is Python's
-    format. Ctrl-C ends it.
+    FILE.java:LINE, CLASS.METHOD:LINE, CLASS.METHOD@INDEX (of the bytecode), or CLASS.METHOD for
+    where it begins; or a kind of place: "write FIELD", "read FIELD", "call METHOD", "called
+    METHOD", "new CLASS" or "catch CLASS", each with "in CLASS.METHOD" or without; "throw",
+    "return", "unwind", "monitor-enter" or "monitor-exit" and CLASS.METHOD. "annotated PATTERN",
+    "extends PATTERN" and "loader PATTERN" may follow a place, as for jvmti trace. Values are local
+    variables and parameters, arg0, this, thread, caller, their fields to any depth, len(x) and
+    type(x), and at kinds of places value, exception, target, member and passed0; what follows a
+    colon is Python's format. Ctrl-C ends it.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -136,12 +136,23 @@ class LockWatch:
         self.reason = ""
         self.deadlocks: list[list[str]] = []
 
-    def watch(self, seconds: float, interval: float = INTERVAL) -> list[LockUse]:
-        """Watch for so long: the locks that threads waited for, the longest waits first."""
+    def watch(
+        self,
+        seconds: float,
+        interval: float = INTERVAL,
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> list[LockUse]:
+        """Watch for some time: the locks that threads waited for, the longest waits first.
+
+        Args:
+            seconds: for how long.
+            interval: seconds between two samples.
+            is_over: whether it shall end earlier.
+        """
         env = self._vm.env_with("can_generate_monitor_events")
         began = time.monotonic()
         with env.stream("MonitorContendedEntered", waits=True) as stream:
-            self._watch(stream, began, began + seconds, interval)
+            self._watch(stream, began + seconds, interval, is_over)
         self._take(stream.read(0))
         now = time.monotonic()
         self.seconds = now - began
@@ -171,7 +182,9 @@ class LockWatch:
         used = [use for use in self._uses.values() if use.waits]
         return sorted(used, key=lambda use: (-use.total, -use.waits))
 
-    def _watch(self, stream: Stream, began: float, until: float, interval: float) -> None:
+    def _watch(
+        self, stream: Stream, until: float, interval: float, is_over: Callable[[], bool]
+    ) -> None:
         first = True
         while True:
             at, cost = time.monotonic(), time.thread_time()
@@ -180,9 +193,14 @@ class LockWatch:
             # The program comes first: each sample stops it for a moment, and the more threads there
             # are, the longer it takes, here as well.
             cost = (time.thread_time() - cost) * _SHARE
-            pause = max(interval, cost) - (time.monotonic() - at)
-            left = until - time.monotonic()
-            if left <= 0 or self._vm._session.wait(max(min(pause, left), 0.01)):
+            due = min(at + max(interval, cost), until)
+            while True:
+                left = due - time.monotonic()
+                if self._vm._session.wait(max(min(left, INTERVAL), 0.01)) or is_over():
+                    return
+                if left <= INTERVAL:
+                    break
+            if due >= until:
                 return
 
     def _take(self, records: Records) -> None:

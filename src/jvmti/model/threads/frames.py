@@ -297,8 +297,8 @@ class Frame:
                 getattr(env, f"force_early_return_{named}")(self.thread, converted)
 
     def _leave_probe(self, probed: ProbedFrame, value: Any, result: str) -> None:
-        if not probed.place.can_leave:
-            why = "it has a `synchronized` block, or its object is not initialized yet"
+        why = probed.place.stays
+        if why is not None:
             raise OpaqueFrame(
                 detail=f"{self} cannot be left by an agent that was attached late: {why}"
             )

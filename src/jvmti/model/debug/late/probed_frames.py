@@ -256,10 +256,10 @@ class ProbedFrameEngine:
             letter = "I" if result in "ZBCSI" else "L" if len(result) > 1 else result
             if letter != kind:
                 raise TypeMismatch(detail=f"the method returns {result}")
-            if not halted.probed.place.can_leave:
+            why = halted.probed.place.stays
+            if why is not None:
                 raise OpaqueFrame(
-                    detail="its method has a `synchronized` block, its object is not initialized "
-                    "yet, or it returns already"
+                    detail=f"an agent that was attached late cannot leave this method: {why}"
                 )
             if kind in _BOXES:
                 value = self._boxed(value, kind)

@@ -37,6 +37,17 @@ OWN_FRAMES = 2
 
 _PARTS = 5
 
+_STAYS = {"M": "it has a `synchronized` block", "N": "its object is not initialized yet"}
+"""Why a thread cannot leave a method early, by the first letter of a place's description."""
+_CANNOT_RESTART = {
+    **_STAYS,
+    "N": "it is a constructor",
+    "C": "it is a constructor",
+    "U": "an exception leaves it",
+    "J": "it has `jsr`",
+}
+"""Why it cannot begin it again."""
+
 
 class ProbedVariable(NamedTuple):
     """A variable of a frame that has stopped at a probe."""
@@ -60,10 +71,10 @@ class ProbedPlace(NamedTuple):
 
     probe: Probe
     """The probe there."""
-    can_leave: bool
-    """Whether the thread can leave the method early."""
-    can_restart: bool
-    """Whether it can begin the method again."""
+    stays: str | None
+    """Why the thread cannot leave the method early; ``None`` if it can."""
+    cannot_restart: str | None
+    """Why it cannot begin the method again; ``None`` if it can."""
     line: int
     """The source line, 0 where that is unknown."""
     variables: list[ProbedVariable]
@@ -82,7 +93,7 @@ class ProbedPlace(NamedTuple):
             ProtocolError: its shape is malformed.
         """
         head, *parts = site.shape.split(".")
-        if head not in ("P", "R", "N") or len(parts) % _PARTS:
+        if head not in ("P", *_CANNOT_RESTART) or len(parts) % _PARTS:
             raise ProtocolError("the agent described a place of a probe wrongly")
         found = []
         for number, at in enumerate(range(0, len(parts), _PARTS)):
@@ -91,7 +102,8 @@ class ProbedPlace(NamedTuple):
             if letter != "L":
                 takes = signature or letter
             found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
-        return ProbedPlace(probe, head != "N", head == "P", site.line, found)
+        stays, cannot_restart = _STAYS.get(head), _CANNOT_RESTART.get(head)
+        return ProbedPlace(probe, stays, cannot_restart, site.line, found)
 
 
 def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
@@ -303,10 +315,10 @@ class ProbedFrame:
             OpaqueFrame: this method cannot begin again here.
             Internal: the thread is to leave the frame already, or to begin it again.
         """
-        if not self.place.can_restart:
+        why = self.place.cannot_restart
+        if why is not None:
             raise OpaqueFrame(
-                detail="an agent that was attached late cannot begin this method again: it is a "
-                "constructor, it has a `synchronized` block or `jsr`, or it throws an exception"
+                detail=f"an agent that was attached late cannot begin this method again: {why}"
             )
         objects = self._vm.find_class("java.lang.Object")
         self.check_stays()
