@@ -15,7 +15,17 @@ import pyarrow.parquet
 import pytest
 
 import jvmti
-from jvmti.profile import Frames, Kind, Limits, NotAProfile, Profile, Samples, Stacks, Threads
+from jvmti.profile import (
+    FrameKind,
+    Frames,
+    Kind,
+    Limits,
+    NotAProfile,
+    Profile,
+    Samples,
+    Stacks,
+    Threads,
+)
 from jvmti.profile.files import SUFFIXES
 from profiles import made
 from profiles.readers import packages
@@ -79,6 +89,32 @@ def test_files_without_times_have_the_same_stacks(suffix: str, tmp_path: Path):
         one.name: one for one in profile.top(None)
     }
     assert again.tree().lines() == profile.tree().lines()
+
+
+@pytest.mark.parametrize("suffix", [".pb.gz", ".collapsed"])
+def test_what_was_allocated_is_no_method_in_a_file_either(suffix: str, tmp_path: Path):
+    frames = Frames(
+        ["", "", "com.acme.Order", "java.util.HashMap"],
+        ["byte[]", "com.acme.Order$Item", "add", "put"],
+        kind=[FrameKind.TYPE, FrameKind.TYPE, FrameKind.COMPILED, FrameKind.COMPILED],
+    )
+    stacks = Stacks([0, 2, 5], [0, 2, 1, 3, 2])
+    samples = Samples(made.BEGAN, [0, 0], [0, 1], [1024, 2048], Kind.ALLOC)
+    profile = Profile(samples, stacks, frames, Threads([1], ["main"]), [Limits(Kind.ALLOC)])
+    again = jvmti.profile.open(saved(profile, tmp_path / f"p{suffix}"))
+    assert [(one.name, one.own) for one in again.top()][:2] == [
+        ("java.util.HashMap.put", 2048),
+        ("com.acme.Order.add", 1024),
+    ]
+    assert again.top(by="type") == profile.top(by="type")
+
+
+def test_classes_end_collapsed_stacks_of_async_profiler(tmp_path: Path):
+    path = tmp_path / "p.collapsed"
+    path.write_text("com/acme/Order.add_[j];java/util/HashMap$Node[]_[i] 3\n")
+    profile = jvmti.profile.open(path)
+    assert profile.top(1)[0][:2] == ("com.acme.Order.add", 3)
+    assert profile.top(by="type")[0].name == "java.util.HashMap$Node[]"
 
 
 def test_pprof_has_threads_labels_lines_and_all_kinds(tmp_path: Path):

@@ -131,6 +131,13 @@ def test_a_profile_as_json_has_its_limits(shop: Path):
     }
 
 
+def test_collapsed_stacks_may_have_types(tmp_path: Path):
+    file = tmp_path / "p.collapsed"
+    file.write_text("com.acme.Order.add;java.lang.Object[] 3\n")
+    done = here("profile", file, "--by", "type")
+    assert done.stdout.splitlines()[-1].endswith("java.lang.Object[]"), done
+
+
 def test_a_file_is_converted(shop: Path, tmp_path: Path):
     target = tmp_path / "shop.pb.gz"
     done = here("profile", shop, "-o", target)

@@ -59,6 +59,9 @@ def check_by_of_profile(given: argparse.Namespace, profile: Profile) -> None:
     if by == "state":
         # A file may have the states of other samples, too.
         having = tuple(kind for kind in kinds if (profile[kind].samples.state > 0).any())
+    if by == "type":
+        # So may one that does not know its kind have the types of others.
+        having += tuple(kind for kind in kinds if profile[kind].top(1, by))
     lacking = [kind for kind in kinds if kind not in having]
     if lacking:
         raise CommandFailed(_refusal(by, _KINDS_WITH.get(by, having), lacking), USAGE)

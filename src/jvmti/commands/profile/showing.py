@@ -30,10 +30,14 @@ def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
         kinds = []
         for name in dict.fromkeys(given.kinds):
             try:
-                kinds.append(int(profile[name].kind))
+                kinds.append(profile[name].kind)
             except KeyError as error:
                 raise CommandFailed(str(error.args[0]), FAILED) from None
-        profile = profile.where(numpy.isin(profile.samples.kind, kinds))
+        profile = (
+            profile[kinds[0]]
+            if len(kinds) == 1
+            else profile.where(numpy.isin(profile.samples.kind, kinds))
+        )
     if given.begin is not None or given.end is not None:
         profile = profile.between(given.begin, given.end)
     if given.thread is not None:

@@ -18,7 +18,7 @@ from jvmti.profile.call_tree import distinct
 from jvmti.profile.errors import NotAProfile, ProfileError
 from jvmti.profile.formats import protobuf
 from jvmti.profile.limits import Limits
-from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
+from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
@@ -41,6 +41,8 @@ _NAMES = {
     Kind.LOCK: ("delay", "nanoseconds"),
 }
 """Type and unit of the values, as other writers of this format name them."""
+_TYPE = "class "
+"""Begins the system name of what is no method, but the class that was allocated, or of a lock."""
 _MOST = 1 << 30
 """The largest profile to read, in bytes when unpacked."""
 
@@ -98,6 +100,12 @@ def _encoded(profile: Profile) -> Iterator[bytes]:
             rest.append(_label_rows(2, label[some] + first_label - 1))
         yield _samples(locations, stack[some].tolist(), numpy.concatenate(rest, axis=1))
 
+    # The system names of types differ from those of methods.
+    methods = numpy.arange(len(columns.names))
+    system_names = methods + first_name
+    types = numpy.unique(columns.method[frames.kind == FrameKind.TYPE])
+    system_names[types] = len(strings) + numpy.arange(len(types))
+    strings += [f"{_TYPE}{columns.names[code]}" for code in types.tolist()]
     ids = numpy.arange(len(frames)) + 1
     line = protobuf.message_rows(
         4,
@@ -105,12 +113,11 @@ def _encoded(profile: Profile) -> Iterator[bytes]:
         protobuf.varint_rows(2, numpy.maximum(frames.line, 0)),
     )
     yield protobuf.message_rows(_Profile.location, protobuf.varint_rows(1, ids), line).tobytes()
-    methods = numpy.arange(len(columns.names))
     yield protobuf.message_rows(
         _Profile.function,
         protobuf.varint_rows(1, methods + 1),
         protobuf.varint_rows(2, methods + first_name),
-        protobuf.varint_rows(3, methods + first_name),
+        protobuf.varint_rows(3, system_names),
     ).tobytes()
     notes = [text for one in profile.limits for text in one.complaints()]
     first_note = len(strings)
@@ -209,15 +216,16 @@ def _decoded(data: memoryview) -> Profile:
     functions = {}
     for one in found[_Profile.function]:
         fields = dict(_fields(one))
-        functions[fields[1]] = strings[fields.get(2, 0)]
-    rows: dict[tuple[str, int], int] = {}
+        name = strings[fields.get(2, 0)]
+        functions[fields[1]] = (name, strings[fields.get(3, 0)] == f"{_TYPE}{name}")
+    rows: dict[tuple[str, bool, int], int] = {}
     locations: dict[int, list[int]] = {}
     for one in found[_Profile.location]:
         lines = [dict(_fields(value)) for number, value in _fields(one) if number == 4]
         fields = dict(_fields(one))
         # The innermost of inlined functions comes first, as frames do in stacks.
-        at = [(functions[line[1]], line.get(2, 0) or -1) for line in lines]
-        at = at or [(f"0x{fields.get(3, 0):x}", -1)]
+        at = [(*functions[line[1]], line.get(2, 0) or -1) for line in lines]
+        at = at or [(f"0x{fields.get(3, 0):x}", False, -1)]
         locations[fields[1]] = [rows.setdefault(row, len(rows)) for row in at]
     stacks: dict[bytes, int] = {}
     threads: dict[str, int] = {}
@@ -245,7 +253,10 @@ def _decoded(data: memoryview) -> Profile:
     lengths = [len(one) // 4 for one in stacks]
     times = {number: found[number][-1] if found[number] else 0 for number in (9, 10)}
     table = numpy.array(columns, numpy.int64).reshape(-1, 4)
-    split = [name.rpartition(".") if "(" not in name else ("", "", name) for name, _ in rows]
+    split = [
+        ("", "", name) if is_type or "(" in name else name.rpartition(".")
+        for name, is_type, _ in rows
+    ]
     return Profile(
         Samples(times[9], table[:, 0], table[:, 1], table[:, 2], table[:, 3]),
         Stacks(
@@ -255,7 +266,11 @@ def _decoded(data: memoryview) -> Profile:
         Frames(
             [one[0] for one in split],
             [one[2] for one in split],
-            line=numpy.array([line for _, line in rows], numpy.int32),
+            line=numpy.array([line for _, _, line in rows], numpy.int32),
+            kind=numpy.array(
+                [FrameKind.TYPE if is_type else FrameKind.UNKNOWN for _, is_type, _ in rows],
+                numpy.uint8,
+            ),
         ),
         Threads(numpy.zeros(len(threads)), list(threads)),
         [
