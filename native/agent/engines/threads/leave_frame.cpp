@@ -1,7 +1,8 @@
 // A frame is left when its thread runs on.  HotSpot accepts a second request before that, pops one
 // frame and then returns from its caller with a value of the wrong type: the program gets a number
-// for a reference, and the VM crashes. So a thread with a request has a mark in thread-local
-// storage until it has stepped away from its location.
+// for a reference, and the VM crashes. So a thread with a request has a mark until it has stepped
+// away from its location, or ends. The marks are in a list of the agent's own: for a thread that
+// ends meanwhile, HotSpot frees what GetThreadLocalStorage reads.
 //
 // The VM leaves the next frame that comes back to the interpreter, whichever it is.  A thread with
 // a mark runs no Java code on our behalf, therefore; and no request is accepted in events after
@@ -24,32 +25,77 @@ namespace {
 constexpr int kLongestLeaving = 300;  // milliseconds
 constexpr int kLongestTurn = 1000;
 
-// The environment that the marks are in, and whether it can see threads step.
-std::atomic<jvmtiEnv*> marks{nullptr};
+// The environment that sees marked threads step and end, and whether it does see steps.
+std::atomic<jvmtiEnv*> watching{nullptr};
 std::atomic<bool> sees_steps{false};
-// How many threads are marked. Only while some are does anybody look at the storage of another
-// thread, because HotSpot frees what it reads for one that ends meanwhile.
-std::atomic<int> marked_threads{0};
 // Held during a request, because two controllers may have suspended the same thread. Waits for it
 // are short: a thread that makes a request at an event can be suspended by another.
 Turn leaving_turn;
 
-// The location of a thread, the event in whose handler the request came, and that handler's
-// environment: as many bits of them as there is room for in a pointer, which is never null.
-constexpr unsigned kEventBits = 8;
-constexpr unsigned kEnvironmentBits = 15;
-constexpr unsigned kPlaceShift = 1 + kEventBits + kEnvironmentBits;
+// A thread with a request: where it was, and the event in whose handler the request came, with that
+// handler's environment.
+struct Mark {
+  jint thread;
+  uint64_t place;
+  int event;
+  const jvmtiEnv* env;
+};
 
-uint64_t place_in(const void* mark) { return reinterpret_cast<uintptr_t>(mark) >> kPlaceShift; }
+Mutex marks_mutex{Guards::kLists};
+Vector<Mark> marks;
+std::atomic<size_t> mark_count{0};  // with none there is nothing to look for
 
-// The lower bits of a mark.
-uint64_t event_bits(int event, const jvmtiEnv* env) {
-  uint64_t mixed = reinterpret_cast<uintptr_t>(env) * 0x9E3779B97F4A7C15u;
-  return (mixed >> (64 - kEnvironmentBits)) << (1 + kEventBits) |
-         static_cast<uint64_t>(event & ((1 << kEventBits) - 1)) << 1 | 1;
+// Threads are identified by their objects' hash codes: the VM would have to compare references, and
+// may stop a thread in that call, with the mutex.  Null is the current thread.
+jint hash_of(JNIEnv* jni, jthread thread) {
+  jint hash = 0;
+  if (thread == nullptr && jni == nullptr) {
+    agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
+  }
+  if (thread != nullptr) {
+    agent.env->GetObjectHashCode(thread, &hash);
+  } else if (jni != nullptr) {
+    agent.env->GetObjectHashCode(current_thread(agent.env, jni), &hash);
+  }
+  return hash;
 }
 
-// Without the lower bits.  Null is the current thread.
+bool find_mark(jint thread, Mark* found) {
+  Locked locked(marks_mutex);
+  for (const Mark& one : marks) {
+    if (one.thread != thread) continue;
+    *found = one;
+    return true;
+  }
+  return false;
+}
+
+bool find_mark_of(jthread thread, Mark* found) {
+  return mark_count > 0 && find_mark(hash_of(nullptr, thread), found);
+}
+
+bool has_room_for_mark() {
+  Locked locked(marks_mutex);
+  return marks.reserve(marks.size() + 1);
+}
+
+void unmark(jint thread) {
+  Locked locked(marks_mutex);
+  for (size_t i = 0; i < marks.size(); ++i) {
+    if (marks[i].thread == thread) marks.remove(i--);
+  }
+  mark_count = marks.size();
+}
+
+// For the thread that has the turn, which has made room.
+void put_mark(const Mark& mark) {
+  unmark(mark.thread);
+  Locked locked(marks_mutex);
+  marks.put(mark);
+  mark_count = marks.size();
+}
+
+// Null is the current thread.
 uint64_t place_of(jvmtiEnv* env, jthread thread) {
   jint count = 0;
   jmethodID method = nullptr;
@@ -59,36 +105,45 @@ uint64_t place_of(jvmtiEnv* env, jthread thread) {
   constexpr uint64_t kMix = 0x9E3779B97F4A7C15u;
   uint64_t place = reinterpret_cast<uintptr_t>(method);
   place = place * kMix + static_cast<uint64_t>(location);
-  place = place * kMix + static_cast<uint64_t>(count);
-  return place * kMix >> kPlaceShift;  // the lower bits go: all of them are in the upper ones now
+  return place * kMix + static_cast<uint64_t>(count);
 }
 
 // A breakpoint where a thread goes on comes before its step.
-bool has_moved(jvmtiEnv* env, jthread thread, const void* mark) {
-  return place_of(env, thread) != place_in(mark);
+bool has_moved(jvmtiEnv* env, jthread thread, const Mark& mark) {
+  return place_of(env, thread) != mark.place;
+}
+
+void watch(jvmtiEnv* env, jthread thread, jvmtiEventMode mode) {
+  env->SetEventNotificationMode(mode, JVMTI_EVENT_SINGLE_STEP, thread);
+  env->SetEventNotificationMode(mode, JVMTI_EVENT_THREAD_END, thread);
+  if (major_version(agent.version) >= 21)
+    env->SetEventNotificationMode(mode, JVMTI_EVENT_VIRTUAL_THREAD_END, thread);
 }
 
 // A step can still be reported in the frame that will be left.
-void JNICALL stepped(jvmtiEnv* env, JNIEnv*, jthread thread, jmethodID, jlocation) {
-  void* marked = nullptr;
-  env->GetThreadLocalStorage(thread, &marked);
-  if (marked != nullptr && !has_moved(env, thread, marked)) return;
-  env->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_SINGLE_STEP, thread);
-  env->SetThreadLocalStorage(thread, nullptr);
-  if (marked != nullptr) --marked_threads;
+void JNICALL stepped(jvmtiEnv* env, JNIEnv* jni, jthread thread, jmethodID, jlocation) {
+  jint hash = hash_of(jni, thread);
+  Mark mark{};
+  if (find_mark(hash, &mark) && !has_moved(env, thread, mark)) return;
+  watch(env, thread, JVMTI_DISABLE);
+  unmark(hash);
 }
 
+void JNICALL ended(jvmtiEnv*, JNIEnv* jni, jthread thread) { unmark(hash_of(jni, thread)); }
+
 // Only for the thread that has the turn.
-jvmtiEnv* marking() {
-  if (marks != nullptr) return marks;
+jvmtiEnv* watcher() {
+  if (watching != nullptr) return watching;
   bool sees = true;
   jvmtiEnv* env = new_stepping_environment(&sees);
   if (env == nullptr) return nullptr;
   jvmtiEventCallbacks callbacks{};
   callbacks.SingleStep = stepped;
+  callbacks.ThreadEnd = ended;
+  callbacks.VirtualThreadEnd = ended;
   env->SetEventCallbacks(&callbacks, sizeof callbacks);
   sees_steps = sees;
-  marks = env;
+  watching = env;
   return env;
 }
 
@@ -102,13 +157,12 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
   if (!leaving_turn.take_within(kLongestTurn)) {
     call.refuse(JVMTI_ERROR_INTERNAL, "another request to leave a frame is in progress");
   } else {
-    jvmtiEnv* env = marking();
-    void* marked = nullptr;
-    if (env != nullptr && (marked_threads > 0 || !sees_steps))
-      env->GetThreadLocalStorage(thread, &marked);
-    if (env == nullptr) {
+    jvmtiEnv* env = watcher();
+    jint hash = hash_of(call.jni, thread);
+    Mark mark{};
+    if (env == nullptr || !has_room_for_mark()) {
       error = JVMTI_ERROR_OUT_OF_MEMORY;
-    } else if (marked != nullptr && !(sees_steps && has_moved(env, thread, marked))) {
+    } else if (find_mark(hash, &mark) && !(sees_steps && has_moved(env, thread, mark))) {
       // What HotSpot answers to the same request made twice.
       call.refuse(JVMTI_ERROR_INTERNAL, "%s",
                   sees_steps ? "the thread has a request to leave its frame and has not run since"
@@ -117,14 +171,15 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
     } else {
       bool own = named == nullptr || is_current(call.env, call.jni, named);
       const Serving* serving = own ? Serving::innermost() : nullptr;
-      uint64_t mark = place_of(env, thread) << kPlaceShift |
-                      event_bits(serving == nullptr ? 0 : serving->event,
-                                 serving == nullptr ? nullptr : serving->env);
+      mark = {hash, place_of(env, thread), 0, nullptr};
+      if (serving != nullptr) {
+        mark.event = serving->event;
+        mark.env = serving->env;
+      }
       error = (call.env->*function)(named, values...);
       if (error == JVMTI_ERROR_NONE) {
-        if (marked == nullptr && sees_steps) ++marked_threads;
-        env->SetThreadLocalStorage(thread, reinterpret_cast<void*>(static_cast<uintptr_t>(mark)));
-        env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_SINGLE_STEP, thread);
+        put_mark(mark);
+        watch(env, thread, JVMTI_ENABLE);
       }
     }
     leaving_turn.give_back();
@@ -135,43 +190,29 @@ jvmtiError request_leave(Call& call, jthread named, Function function, Values...
 }  // namespace
 
 void await_leaving(jthread thread) {
-  jvmtiEnv* env = marks;
-  if (env == nullptr || !sees_steps) return;
+  if (!sees_steps || mark_count == 0) return;
   int64_t until = now_in_milliseconds() + kLongestLeaving;
-  while (marked_threads > 0 && now_in_milliseconds() < until) {
-    void* marked = nullptr;
-    if (env->GetThreadLocalStorage(thread, &marked) != JVMTI_ERROR_NONE || marked == nullptr)
-      return;
-    usleep(100);
-  }
+  jint hash = hash_of(nullptr, thread);
+  for (Mark mark{}; find_mark(hash, &mark) && now_in_milliseconds() < until;) usleep(100);
 }
 
 bool is_leaving() {
-  jvmtiEnv* env = marks;
-  void* marked = nullptr;
-  return env != nullptr && env->GetThreadLocalStorage(nullptr, &marked) == JVMTI_ERROR_NONE &&
-         marked != nullptr && !has_moved(env, nullptr, marked);
+  jvmtiEnv* env = watching;
+  Mark mark{};
+  return env != nullptr && find_mark_of(nullptr, &mark) && !has_moved(env, nullptr, mark);
 }
 
 void frame_ends(jvmtiEnv* reporter, int event) {
-  jvmtiEnv* env = marks;
-  void* marked = nullptr;
-  if (env == nullptr || env->GetThreadLocalStorage(nullptr, &marked) != JVMTI_ERROR_NONE ||
-      marked == nullptr) {
-    return;
-  }
-  uint64_t bits = reinterpret_cast<uintptr_t>(marked) & ((uint64_t{1} << kPlaceShift) - 1);
-  int in = static_cast<int>(bits >> 1 & ((1 << kEventBits) - 1));
-  bool of_an_end = in == JVMTI_EVENT_METHOD_EXIT || in == JVMTI_EVENT_FRAME_POP;
+  Mark mark{};
+  if (!find_mark_of(nullptr, &mark)) return;
+  bool of_an_end = mark.event == JVMTI_EVENT_METHOD_EXIT || mark.event == JVMTI_EVENT_FRAME_POP;
   // Each environment gets an end once, so this is another end.
-  if (of_an_end && bits != event_bits(event, reporter)) return;
-  env->SetThreadLocalStorage(nullptr, nullptr);
-  if (sees_steps) --marked_threads;
+  if (of_an_end && (mark.event != event || mark.env != reporter)) return;
+  unmark(mark.thread);
 }
 
 void handler_ended() {
-  jvmtiEnv* env = marks;
-  if (env != nullptr && !sees_steps) env->SetThreadLocalStorage(nullptr, nullptr);
+  if (!sees_steps && mark_count > 0) unmark(hash_of(nullptr, nullptr));
 }
 
 // ---- an exception of another thread
@@ -195,21 +236,6 @@ namespace {
 std::atomic<bool> expected{false};
 Mutex fixed_mutex{Guards::kLists};
 FixedFrames* fixed = nullptr;
-
-// Threads are identified by their objects' hash codes: the VM would have to compare references, and
-// may stop a thread in that call, with the mutex.  Null is the current thread.
-jint hash_of(JNIEnv* jni, jthread thread) {
-  jint hash = 0;
-  if (thread == nullptr && jni == nullptr) {
-    agent.vm->GetEnv(reinterpret_cast<void**>(&jni), JNI_VERSION_1_6);
-  }
-  if (thread != nullptr) {
-    agent.env->GetObjectHashCode(thread, &hash);
-  } else if (jni != nullptr) {
-    agent.env->GetObjectHashCode(current_thread(agent.env, jni), &hash);
-  }
-  return hash;
-}
 
 }  // namespace
 
