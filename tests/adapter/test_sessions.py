@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
 import re
 import signal
 import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from adapter.client import COMMAND, SOON, SOURCE, Client, Failed, line
+from jvmti.adapter.protocol.conversation import Conversation
+from jvmti.adapter.protocol.framing import Framing
 
 if TYPE_CHECKING:
     from adapter.conftest import Begin
+    from jvmti.adapter.protocol.arguments import Arguments
     from programs import JavaPrograms
 
 pytestmark = pytest.mark.oldest_and_newest
@@ -356,6 +361,26 @@ def test_requests_before_the_end_of_the_input_are_answered() -> None:
     done = subprocess.run(COMMAND, input=given, capture_output=True, timeout=60, check=True)
     numbers = re.findall(rb'"request_seq": (\d+)', done.stdout)
     assert numbers == [b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.newest
+def test_messages_are_held_once_however_often_a_step_is_begun() -> None:
+    """A step begins again where its stack is out of date; other threads send their events after."""
+    body = b'{"seq": 1, "type": "request", "command": "next"}'
+    written = io.BytesIO()
+    given = io.BytesIO(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    conversation = Conversation(Framing(given, written))
+
+    def answer(_: Arguments) -> None:
+        conversation.hold_until_answered()
+        conversation.hold_until_answered()
+
+    conversation.run({"next": answer})
+    other = threading.Thread(target=conversation.event, args=("stopped",), daemon=True)
+    other.start()
+    other.join(SOON)
+    assert not other.is_alive()
+    assert written.getvalue().index(b'"response"') < written.getvalue().index(b'"stopped"')
 
 
 def test_wrong_requests_are_answered_and_the_session_goes_on(begin: Begin) -> None:

@@ -131,9 +131,10 @@ class Conversation:
 
         To be called by the thread that answers it.
         """
-        self.progress.end()  # whose thread sends a message under a lock
-        self.held().__enter__()
-        self._holds = True
+        if not self._holds:  # a step that is refused for its stack is begun once more
+            self.progress.end()  # whose thread sends a message under a lock
+            self.held().__enter__()
+            self._holds = True
 
     def meanwhile(self, action: Callable[[], object]) -> None:
         """Do something quick just before the current request is answered.
