@@ -152,7 +152,7 @@ def main() -> None:
     while time.monotonic() < ends:
         number += 1
         for what in chosen.only.split(","):
-            if what == "attach" and number % 5 != 1:
+            if what == "attach" and number % 5 != 1 and chosen.only != "attach":
                 continue
             order = (0, 1) if number % 2 else (1, 0)
             found = {which: workers[which].measure(what) for which in order}

@@ -150,7 +150,11 @@ class VM:
 
             name_frames()
         self._session = Session(
-            connection.socket, CLASSES | _KINDS, timeout=timeout, digest=interface_digest()
+            connection.socket,
+            CLASSES | _KINDS,
+            timeout=timeout,
+            digest=interface_digest(),
+            checked=connection.checked,
         )
         self._agent = AgentOperations(self._session)
         self.env = Env(self._session, 1)

@@ -64,8 +64,11 @@ def attach(
             connected, loaded_at_startup = _attach_elsewhere(
                 process, handle, deadline, options, library
             )
+            checked = 0.0
         else:
-            connected, loaded_at_startup = _attach_here(process, handle, deadline, options, library)
+            connected, loaded_at_startup, checked = _attach_here(
+                process, handle, deadline, options, library
+            )
         if process.libjvm is None or not process.main:
             # It was still starting; now more is known about it.
             try:
@@ -73,7 +76,7 @@ def attach(
             except BaseException:
                 connected.close()
                 raise
-    return Connection(connected, process, loaded_at_startup=loaded_at_startup)
+    return Connection(connected, process, loaded_at_startup=loaded_at_startup, checked=checked)
 
 
 def _attach_here(
@@ -82,11 +85,11 @@ def _attach_here(
     deadline: float,
     options: AgentOptions,
     library: str | os.PathLike[str] | None,
-) -> tuple[socket.socket, bool]:
+) -> tuple[socket.socket, bool, float]:
     paths = listening.socket_paths(process.jvm_arguments, process.uid, process.namespace_pid)
     connected = listening.connect(paths, process.pid, process.uid, deadline)
     if connected is not None:
-        return connected, True
+        return connected, True, 0.0
     _refuse(process)
     path = _library(library, process, handle)
     point = AttachPoint(
@@ -94,7 +97,8 @@ def _attach_here(
     )
     with Listener() as listener:
         point.load(path, str(replace(options, connect=listener.path)))
-        return _accept(listener.socket, process, handle, deadline), False
+        connected = _accept(listener.socket, process, handle, deadline)
+        return connected, False, point.checked
 
 
 def _attach_elsewhere(

@@ -24,12 +24,15 @@ class Connection:
         popen: the started program, None if the JVM was already running. It may be a script that
             started the JVM.
         loaded_at_startup: whether the agent was loaded when the JVM started, rather than now.
+        checked: when the JVM had the resources for a first channel, by `time.monotonic`; 0 if
+            nothing was checked.
     """
 
     socket: socket.socket
     process: Process
     popen: subprocess.Popen[bytes] | None = None
     loaded_at_startup: bool = False
+    checked: float = 0.0
 
     def close(self) -> None:
         """Close the socket; the agent then leaves the JVM as it found it."""

@@ -39,6 +39,7 @@ from jvmti.target.errors import (
 from jvmti.target.processes.limits import (
     DESCRIPTORS_TO_ANSWER,
     DESCRIPTORS_TO_LOAD,
+    FRESH,
     THREADS_TO_LOAD,
     check_remaining,
     shortage,
@@ -57,7 +58,6 @@ _RESEND = 0.1  # seconds between two signals while the JVM may still be starting
 _SLOWEST_RESEND = 2.0  # a JVM that ignores the trigger prints a thread dump at each signal
 _DISPATCHER, _LISTENER = "Signal Dispatch", "Attach Listener"  # as the system cuts the names
 _TAKERS = (_DISPATCHER, _LISTENER)
-_FRESH = 0.05  # seconds for which a check of the target's resources holds
 _STARTING = 5.0  # seconds for which a JVM is taken to be starting
 _PATIENCE_STOPPED = 1.0  # seconds that a stopped process gets to be continued
 _LONGEST_ANSWER = 1 << 30
@@ -176,6 +176,11 @@ class AttachPoint:
             f"{_one_line(text) or f'status {status}'}"
         )
 
+    @property
+    def checked(self) -> float:
+        """When the target had the resources, by `time.monotonic`; 0 if it may have lacked some."""
+        return self._checked[0]
+
     def check_resources_to_load(self) -> None:
         """Raise TargetExhausted if an agent, and the listener before it, would lack resources."""
         self._check_resources(DESCRIPTORS_TO_LOAD, THREADS_TO_LOAD, 1)
@@ -192,7 +197,7 @@ class AttachPoint:
         """
         now = time.monotonic()
         when, enough, plenty = self._checked
-        if now - when < _FRESH and descriptors <= enough and threads + to_listen <= plenty:
+        if now - when < FRESH and descriptors <= enough and threads + to_listen <= plenty:
             return
         if shortage(self.handle, descriptors, threads + to_listen) is not None:
             check_remaining(self.handle, descriptors, threads + to_listen * self._lacks_listener())

@@ -7,6 +7,7 @@ statuses of replies into exceptions.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import select
 import socket
@@ -38,7 +39,7 @@ from jvmti.interface.frozen import frozen
 from jvmti.interruption import apart
 from jvmti.target.errors import AttachError
 from jvmti.target.hotspot import peer_credentials
-from jvmti.target.processes.limits import shortage
+from jvmti.target.processes.limits import FRESH, shortage
 from jvmti.target.processes.procfs import ProcessHandle
 from jvmti.wire import protocol
 from jvmti.wire.channel import HEADER, Channel, Frame, Request, ThreadChannel
@@ -149,6 +150,7 @@ class Session:
         classes: the class of handle for each kind; see `jvmti.refs`.
         timeout: seconds for the greeting.
         digest: the interface that the agent must have been built from; None takes any.
+        checked: when the target had the resources for a first channel, by `time.monotonic`.
     """
 
     def __init__(
@@ -158,6 +160,7 @@ class Session:
         *,
         timeout: float = 10.0,
         digest: bytes | None = None,
+        checked: float = -math.inf,
     ) -> None:
         self.classes = classes
         self.control = Channel(connected)
@@ -197,6 +200,7 @@ class Session:
         self._stored: dict[int, Any] = {}
         self._next_token = 1
         self._process = os.getpid()
+        self._checked = checked
         # Asked now: another thread may close the connection while one opens a channel.
         self._target = peer_credentials(self.control.socket)[0]
         self.greeting = self._greet(timeout)
@@ -287,7 +291,9 @@ class Session:
 
         def ask(descriptor: int) -> None:
             # A new one takes a descriptor of the target, and a thread.
-            self._check_resources(2, 0 if events else 2)
+            checked, self._checked = self._checked, -math.inf
+            if events or time.monotonic() - checked > FRESH:
+                self._check_resources(2, 0 if events else 2)
             with self.control_locked(timeout):
                 reply = self.control.request(
                     Request(

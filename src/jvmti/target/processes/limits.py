@@ -16,10 +16,19 @@ from jvmti.interface.frozen import frozen
 from jvmti.target.errors import JvmDied, TargetExhausted
 from jvmti.target.processes.procfs import ProcessHandle
 
-__all__ = ["Remaining", "check_remaining", "control_groups", "descriptors", "shortage", "threads"]
+__all__ = [
+    "FRESH",
+    "Remaining",
+    "check_remaining",
+    "control_groups",
+    "descriptors",
+    "shortage",
+    "threads",
+]
 
 DESCRIPTORS_TO_ANSWER = 3  # the listener, a connection, and one for the program
 DESCRIPTORS_TO_LOAD = 8  # the library, the agent's connections, memory of a stream
+FRESH = 0.05  # seconds for which a check holds
 THREADS_TO_LOAD = 3  # the session's, that of a first channel, and one for the program
 _CGROUPS = "/sys/fs/cgroup"
 _CAP_SYS_ADMIN = 21
