@@ -4,6 +4,7 @@
 
 #include "agent/core/archived_classes.h"
 #include "agent/core/class_changes.h"
+#include "agent/core/redefined_classes.h"
 #include "agent/engines/interception/jni_interception.h"
 #include "agent/engines/threads/leave_frame.h"
 #include "agent/engines/threads/self_suspension.h"
@@ -347,6 +348,9 @@ jvmtiError RedefineClasses(Call& call, const In<List<jvmtiClassDefinition>>& def
       leave_class_archive(call.env, definitions.items()[i].klass);
     }
     error = call.env->RedefineClasses(definitions.count(), definitions.items());
+    if (error == JVMTI_ERROR_NONE) {
+      note_redefined(call.env, call.jni, definitions.items(), definitions.count());
+    }
   }
   return name_classes(call, error, definitions.count(),
                       [&](jint i) { return definitions.items()[i].klass; });
@@ -359,7 +363,7 @@ jvmtiError RetransformClasses(Call& call, const In<List<kinds::Class>>& classes)
     for (jint i = 0; i < classes.count(); ++i) {
       leave_class_archive(call.env, classes.items()[i]);
     }
-    error = call.env->RetransformClasses(classes.count(), classes.items());
+    error = retransform_classes(call.env, call.jni, classes.items(), classes.count());
   }
   return name_classes(call, error, classes.count(), [&](jint i) { return classes.items()[i]; });
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "agent/core/class_changes.h"
+#include "agent/core/redefined_classes.h"
 #include "agent/core/vm_memory.h"
 #include "agent/sessions/environments.h"
 #include "agent/sessions/session.h"
@@ -420,7 +421,7 @@ class Read : NoCopy {
   Reading* const reading_;
 };
 
-jvmtiError read_class_file(jvmtiEnv* env, jclass klass, Reading* reading) {
+jvmtiError read_class_file(jvmtiEnv* env, JNIEnv* jni, jclass klass, Reading* reading) {
   Deallocated<char> signature(env);
   jvmtiError error = env->GetClassSignature(klass, signature.out(), nullptr);
   if (error != JVMTI_ERROR_NONE) return error;
@@ -437,7 +438,7 @@ jvmtiError read_class_file(jvmtiEnv* env, jclass klass, Reading* reading) {
   if (error == JVMTI_ERROR_NONE) {
     ClassChange change;
     Read read(reading);
-    error = env->RetransformClasses(1, &klass);
+    error = retransform_classes(env, jni, &klass, 1);
   }
   void* left = nullptr;
   env->GetEnvironmentLocalStorage(&left);
@@ -477,7 +478,7 @@ jvmtiError ReadClassFile(Call& call, const In<kinds::Class>& klass,
   }
   Reading reading;
   reading.before_probes = before_probes.c() != JNI_FALSE;
-  jvmtiError error = read_class_file(env, klass.c(), &reading);
+  jvmtiError error = read_class_file(env, call.jni, klass.c(), &reading);
   env->DisposeEnvironment();
   if (error != JVMTI_ERROR_NONE) return error;
   size_t size = reading.file.size();

@@ -85,7 +85,7 @@ void LateWeaving::work(JNIEnv* jni) {
       UsedProbes used(set_);
       jclass klass = static_cast<jclass>(kept);
       // One that the VM refuses, as it does a hidden class, stays as it is.
-      if (!ended && used.get() != nullptr) used.get()->retransform(&klass, 1);
+      if (!ended && used.get() != nullptr) used.get()->retransform(jni, &klass, 1);
     }
     let_go(jni, kept);
     Locked locked(mutex_);

@@ -162,7 +162,7 @@ jvmtiError OpenEventProbes(Call& call, const In<Bytes>& plan, jint* number) {
 jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::Class>>& classes) {
   FoundProbes set(call, number.c());
   if (set == nullptr) return FoundProbes::refuse(call, number.c());
-  return set->retransform(classes.items(), classes.count());
+  return set->retransform(call.jni, classes.items(), classes.count());
 }
 
 jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong* sites,

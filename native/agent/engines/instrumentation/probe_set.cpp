@@ -5,6 +5,7 @@
 
 #include "agent/core/archived_classes.h"
 #include "agent/core/class_changes.h"
+#include "agent/core/redefined_classes.h"
 #include "agent/engines/instrumentation/code_moves.h"
 #include "agent/engines/instrumentation/distinct_versions.h"
 #include "agent/engines/instrumentation/hits/step_gate.h"
@@ -276,9 +277,10 @@ void ProbeSet::restore(JNIEnv* jni) {
   }
   for (size_t at = 0; at < changed.size(); at += kBatch) {
     size_t count = changed.size() - at < kBatch ? changed.size() - at : kBatch;
-    if (retransform(changed.begin() + at, static_cast<jint>(count)) == JVMTI_ERROR_NONE) continue;
+    if (retransform(jni, changed.begin() + at, static_cast<jint>(count)) == JVMTI_ERROR_NONE)
+      continue;
     // One of them is refused; the others must not stay as they are.
-    for (size_t i = at; i < at + count; ++i) retransform(&changed[i], 1);
+    for (size_t i = at; i < at + count; ++i) retransform(jni, &changed[i], 1);
   }
   env_->SetEventNotificationMode(JVMTI_DISABLE, JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, nullptr);
 }
@@ -304,11 +306,11 @@ bool ProbeSet::free(JNIEnv* jni) {
   return true;
 }
 
-jvmtiError ProbeSet::retransform(const jclass* classes, jint count) {
+jvmtiError ProbeSet::retransform(JNIEnv* jni, const jclass* classes, jint count) {
   ClassChange change;
   DistinctVersions distinct;
   for (jint i = 0; i < count; ++i) leave_class_archive(env_, classes[i]);
-  return env_->RetransformClasses(count, classes);
+  return retransform_classes(env_, jni, classes, count);
 }
 
 ProbeCounts ProbeSet::counts() {

@@ -69,7 +69,7 @@ class ProbeSet {
   // Frees the set; false while a thread is still inside.
   bool free(JNIEnv* jni);
 
-  jvmtiError retransform(const jclass* classes, jint count);
+  jvmtiError retransform(JNIEnv* jni, const jclass* classes, jint count);
   uint32_t number() const { return number_; }
   ProbeCounts counts();
   // What has been noted from `offset` on, in memory of the VM's.
