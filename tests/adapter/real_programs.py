@@ -609,7 +609,7 @@ def replace_code(client: Client, source: Path, load: Load) -> str:
     for one in (text.replace("count * 10;", "count * 5 + count * 5;"), text):
         changed.write_text(one)
         found = client.ask("redefineClasses", sources=[str(changed)])["classes"]
-        assert all(one["redefined"] for one in found), found
+        assert all(one["redefined"] or one.get("unchanged") for one in found), found
         assert load.rate(0.5) > 0
     return "code replaced twice"
 

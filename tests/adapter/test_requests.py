@@ -315,6 +315,18 @@ def test_a_source_that_ecj_compiles_replaces_code_that_ecj_has_compiled(
     code_is_replaced(begin, "ecj", str(ecj()), tmp_path)
 
 
+def disassembled(client: Client, thread: int) -> list[dict[str, Any]]:
+    """The code of the method that a thread is in, with what differs by the address left out."""
+    at = client.top(thread)["instructionPointerReference"]
+    given = {"memoryReference": at, "instructionOffset": -40, "instructionCount": 80}
+    shown = client.ask("disassemble", **given)["instructions"]
+    found = [one for one in shown if one["instruction"]]
+    (here,) = (one for one in found if one["address"] == at)
+    assert here["line"] == line("GROSS")
+    first = int(found[0]["address"], 16)
+    return [one | {"address": int(one["address"], 16) - first} for one in found]
+
+
 def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -> None:
     """Change a method of the program, and what the VM does not let change."""
     client = begin(line("GROSS"), compiled_by=compiled_by)
@@ -322,12 +334,21 @@ def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -
     changed = place / "Debugged.java"
     changed.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000; // \u00e9"))
 
+    others: set[str] = set()
+
     def redefined() -> Any:
         given = {"sources": [str(changed)], "javac": chosen}
         results = client.ask("redefineClasses", **given)["classes"]
+        others.update(one["name"] for one in results if one.get("unchanged"))
         return next(one for one in results if one["name"] == "Debugged")
 
+    before = disassembled(client, thread)
+    assert any(one["instruction"] == "bipush 100" for one in before)
     assert redefined() == {"name": "Debugged", "redefined": True}
+    assert "Debugged$Computed" in others
+    assert redefined() == {"name": "Debugged", "redefined": False, "unchanged": True}
+    # The thread goes on in the code from before.
+    assert disassembled(client, thread) == before
     client.ask("continue", threadId=thread)
     while True:
         thread = client.stopped("breakpoint")
@@ -335,6 +356,13 @@ def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -
         if int(local["net"]["value"]) == 7000 * int(local["count"]["value"]):
             break
         client.ask("continue", threadId=thread)
+    after = disassembled(client, thread)
+    assert any(one["instruction"] == "sipush 7000" for one in after)
+    # Before 20 the VM has the class file from before for those who change the class next.
+    client.breakpoints(line("RETURN"))
+    client.go("continue", thread)
+    local = client.locals(thread)
+    assert int(local["net"]["value"]) == 7000 * int(local["count"]["value"])
     changed.write_text(SOURCE.read_text().replace("count * 100;", "count * ;"))
     with pytest.raises(Failed, match="does not compile"):
         redefined()

@@ -197,7 +197,12 @@ def test_a_source_that_is_saved_replaces_the_code_of_the_program(
     local = client.locals(thread)
     assert int(local["net"]["value"]) == 7000 * int(local["count"]["value"])
     source.write_text(SOURCE.read_text().replace("    String note", "    int added; String note"))
-    client.event("output", where=lambda body: "Debugged keeps its code" in body["output"])
+    said = client.event("output", where=lambda body: "Debugged keeps its code" in body["output"])
+    # What an editor shows beside its console.
+    assert said["category"] == "important"
+    assert "(adds int added)" in said["output"]
+    client.go("continue", thread)
+    assert client.top(thread)["line"] == line("GROSS")
     source.write_text(SOURCE.read_text().replace("count * 100;", "count * ;"))
     client.event("output", where=lambda body: "does not compile" in body["output"])
     client.disconnect()

@@ -188,7 +188,14 @@ def code_rows(
         within: the internal name of its class.
         margin: blanks before each line.
     """
-    for one in instructions(bytecodes):
+    return instruction_rows(instructions(bytecodes), pool, within, margin)
+
+
+def instruction_rows(
+    found: Iterable[Instruction], pool: Mapping[int, Constant], within: str | None, margin: str = ""
+) -> Iterator[Row]:
+    """The same of instructions that have been read."""
+    for one in found:
         location: int | None = one.location
         for line in _instruction(one, pool, within):
             yield Row(margin + line, location)

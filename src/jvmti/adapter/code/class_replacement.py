@@ -17,6 +17,7 @@ from jvmti.adapter.code.source_places import declared_in
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
+from jvmti.classfile.comparison import is_same_class
 from jvmti.classfile.structure import ClassFile
 from jvmti.deferred import shutil, subprocess, tempfile
 from jvmti.interface.errors import Error, JvmtiError
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jvmti.adapter.debug_session import DebugSession
+    from jvmti.model.classes.java_class import Class
 
 _MAJOR_OF_0 = 44
 """Release 1 of Java had the version 45 of class files, and so on."""
@@ -48,6 +50,8 @@ class ReplacementRequests:
     def __init__(self, session: DebugSession) -> None:
         self._session = session
         self._changing = threading.Lock()
+        self._last: dict[Class, bytes] = {}
+        """Class files that have replaced others, by their classes."""
 
     @answers("redefineClasses")
     def redefine_classes(self, given: Arguments) -> dict[str, Any]:
@@ -72,7 +76,7 @@ class ReplacementRequests:
 
         Returns:
             For each class its ``name``, whether it was ``redefined``, and the VM's ``message`` if
-            it refuses.
+            it refuses. One that has this code already is left alone, and ``unchanged``.
 
         Raises:
             RequestFailed: a source does not compile, or no class of it is loaded.
@@ -87,6 +91,9 @@ class ReplacementRequests:
         if changed:
             self._session.halted.forget_shown_frames()
             self._session.conversation.output(f"redefined: {', '.join(changed)}\n")
+        elif results and all(one.get("unchanged") for one in results):
+            names = ", ".join(one["name"] for one in results)
+            self._session.conversation.output(f"not redefined, because unchanged: {names}\n")
         return results
 
     def _compile(self, sources: list[str], place: Path, chosen: str) -> None:
@@ -156,7 +163,11 @@ class ReplacementRequests:
         for cls in self._session.vm.classes.named(name):
             result: dict[str, Any] = {"name": printable(name), "redefined": True}
             try:
+                if self._is_unchanged(cls, content):
+                    yield result | {"redefined": False, "unchanged": True}
+                    continue
                 cls.redefine(data)
+                self._last[cls] = data
             except JvmtiError as error:
                 why = explained(error)
                 with contextlib.suppress(JvmtiError):  # the class has been unloaded
@@ -165,6 +176,17 @@ class ReplacementRequests:
             except Error as error:
                 result |= {"redefined": False, "message": explained(error)}
             yield result
+
+    def _is_unchanged(self, cls: Class, content: ClassFile) -> bool:
+        """Whether a class has the code of a class file already.
+
+        Who saves a source with twenty classes has changed one of them. To redefine the others would
+        make their compiled code, and all that it is inlined into, start anew.
+        """
+        last = self._last.get(cls)
+        if last is not None:  # the VM has numbered its constants anew
+            return last == bytes(content)
+        return is_same_class(content, cls.class_file_before_probes)
 
 
 def _run(command: list[str], compiler: str) -> tuple[bool, str]:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.breakpoints import ClientBreakpoint, Create
 from jvmti.adapter.stopping.hit_rules import Rule
-from jvmti.classfile.disassembly import code_rows
+from jvmti.classfile.disassembly import instruction_rows
 from jvmti.classfile.opcodes import instructions
 from jvmti.interface.errors import UnmodifiableClass
+from jvmti.model.classes.running_code import RunningCode, running_code
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.code.code_addresses import CodeAddresses
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
-    from jvmti.classfile.constant_pool import Constant
     from jvmti.model.classes.java_class import Method
 
 _MOST = 10_000
@@ -74,19 +74,24 @@ class DisassemblyRequests:
         return {"instructions": found}
 
     def _instructions(self, method: Method) -> list[dict[str, Any]]:
-        code, lines, pool = _code_of(method)
-        texts = _texts(method, code, pool)
+        its = _code_of(self._session, method)
+        within = method.declaring_class.signature[1:-1]
+        texts = {
+            location: " ".join(text.partition(":")[2].split())
+            for text, location in instruction_rows(its.instructions, its.pool, within)
+            if location is not None
+        }
         found: list[dict[str, Any]] = []
-        for one in instructions(code):
+        for one, code in zip(its.instructions, its.code, strict=True):
             shown: dict[str, Any] = {
                 "location": one.location,
                 "instruction": texts.get(one.location, one.name),
-                "instructionBytes": code[one.location : one.location + one.size].hex(" "),
+                "instructionBytes": code.hex(" "),
             }
             if not found:
                 shown["symbol"] = printable(f"{method.class_name}.{method.name}")
-            if one.location in lines:
-                shown["line"] = self._session.to_client(lines[one.location])
+            if one.location in its.lines:
+                shown["line"] = self._session.to_client(its.lines[one.location])
             found.append(shown)
         return found
 
@@ -115,28 +120,22 @@ class DisassemblyRequests:
         return create
 
 
-def _code_of(method: Method) -> tuple[bytes, dict[int, int], Mapping[int, Constant]]:
+def _code_of(session: DebugSession, method: Method) -> RunningCode:
     """The code of a method without our probes, the lines that begin in it, and its constants."""
     cls = method.declaring_class
-    try:
-        file = cls.class_file_before_probes
-        code = file.method(method.name, method.signature).code
-    except (UnmodifiableClass, LookupError):
-        # Hidden, which gets no probes; or the class was redefined, and has the method no more.
-        lines = {one.start_location: one.line_number for one in method.lines}
-        return method.bytecodes, lines, cls.constant_pool
-    if code is None:
-        return b"", {}, file.constant_pool
-    return code.bytecodes, dict(code.lines), file.constant_pool
-
-
-def _texts(method: Method, code: bytes, pool: Mapping[int, Constant]) -> dict[int, str]:
-    """The instructions of a method as ``javap`` writes them, by their locations."""
-    texts: dict[int, str] = {}
-    for text, location in code_rows(code, pool, method.declaring_class.signature[1:-1]):
-        if location is not None:
-            texts[location] = " ".join(text.partition(":")[2].split())
-    return texts
+    if not session.vm.lookup_env.is_method_obsolete(method):
+        try:
+            file = cls.class_file_before_probes
+            code = file.method(method.name, method.signature).code
+        except (UnmodifiableClass, LookupError):
+            pass  # Hidden, which gets no probes.
+        else:
+            its = b"" if code is None else code.bytecodes
+            found = list(instructions(its))
+            pieces = [its[one.location : one.location + one.size] for one in found]
+            lines = {} if code is None else dict(code.lines)
+            return RunningCode(found, pieces, lines, file.constant_pool)
+    return running_code(method)
 
 
 __all__ = ["DisassemblyRequests"]
