@@ -9,6 +9,7 @@ import pytest
 import jvmti
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.errors import Error
+from jvmti.layouts.probe_memory import COUNTERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,18 @@ def test_calls_are_counted_by_a_value(
     vm: jvmti.VM, traced: JavaProgram, by: str, asked: tuple[str, ...], counts: dict[str, int]
 ) -> None:
     assert counted(vm, traced, by, *asked) == counts
+
+
+def test_hits_of_threads_with_and_without_lines_of_their_own_are_counted(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    """A thread with a number beyond the last line shares one."""
+    threads = COUNTERS.OWNED
+    with vm.logpoint(f"{ORDER}.add", by="method") as log:
+        traced.ask("threads 3")
+        traced.ask(f"threads {threads}", timeout=60)
+        (use,) = log.summary()
+    assert use.calls == threads + 3
 
 
 def test_calls_are_counted_by_who_makes_them(vm: jvmti.VM, traced: JavaProgram) -> None:

@@ -15,12 +15,14 @@ _PAGE = 4096
 _BUCKETS = 240
 _TALLIES = 16384
 _STRIPES = 8
+_THREADS = 1024
+_LINE = 128
 
 LANES = Constants(
     "ProbeLanes",
     COUNT=_LANES,
     OWNED=_LANES // 2,
-    LINE=128,
+    LINE=_LINE,
     TAILS=_PAGE,
     RECORDS=2 * _PAGE,
     SIZE=_LANE_SIZE,
@@ -55,15 +57,31 @@ TALLIES = Constants(
     PER_OCTAVE=4,
 )
 """A tally for each site: how many calls took how long, by buckets, of which there are
-``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. What is counted without
-a duration is in the first bucket, and adds nothing to the sum. Each of ``STRIPES`` is for other
-threads; the first ``OWNED`` have owners, and the others are shared, as lanes are. At ``OWNER`` in
-the line of a lane in the agent's page is the owner of the stripe of that number, or 1 for a shared
-one that is used. The tallies of a stripe lie one after the other. Where calls are counted by a
-value, each value has two instead of a site: for calls that return and for those that fail; the
-first two are for values that found no place."""
+``PER_OCTAVE`` for each doubling of nanoseconds; their sum and the longest. Each of ``STRIPES`` is
+for other threads; the first ``OWNED`` have owners, and the others are shared, as lanes are. At
+``OWNER`` in the line of a lane in the agent's page is the owner of the stripe of that number, or 1
+for a shared one that is used. The tallies of a stripe lie one after the other. Where calls are
+counted by a value, each value has two instead of a site: for calls that return and for those that
+fail; the first two are for values that found no place."""
 
-MEMORY = Constants("ProbeMemory", SIZE=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE, SETS=256)
+COUNTERS = Constants(
+    "ProbeCounters",
+    START=TALLIES.START + _STRIPES * _TALLIES * TALLIES.SIZE,
+    LINES=2 * _THREADS,
+    OWNED=_THREADS,
+    LINE=_LINE,
+)
+"""A counter for each tally, for what is counted without a duration. Those that fit into ``LINE``
+bytes are a block, and each block has ``LINES`` such lines. The thread whose number is n writes to
+line n without asking: the VM gives each thread another number, from 1 on. Threads with numbers of
+``OWNED`` and above share the lines behind those, by their numbers modulo ``OWNED``. To take a line
+from others once would need a branch, and C2 unrolls no loop with what is behind it."""
+
+MEMORY = Constants(
+    "ProbeMemory",
+    SIZE=COUNTERS.START + _TALLIES * 8 * COUNTERS.LINES,
+    SETS=256,
+)
 """All of it, and how many sets of probes there are in a JVM: a set's place is its number modulo
 ``SETS``. Numbers are not reused, because frames may still run probes of a removed set."""
 
@@ -88,4 +106,4 @@ PROBE_SITE = Record(
 """A place of a probe, as in `jvmti.layouts.probes.INSERTED`, and the size of the texts behind it:
 class, method, descriptor, and the shape of a record from there, a zero behind each."""
 
-__all__ = ["CONTROL", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]
+__all__ = ["CONTROL", "COUNTERS", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]

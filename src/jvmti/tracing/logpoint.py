@@ -238,6 +238,8 @@ class Logpoint(Recorder[Hit, Hits]):
             continues in the interpreter, and without the logpoint, until it returns.
     """
 
+    _TIMED = False
+
     def __init__(
         self,
         vm: TracedVM,

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from cpp import HEAD
 
-from jvmti.layouts.probe_memory import CONTROL, LANES, MEMORY, TALLIES
+from jvmti.layouts.probe_memory import CONTROL, COUNTERS, LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
 from probe_helper.assembler import UNSAFE, Constants, assemble, class_file
 from probe_helper.changes import CHANGES
@@ -120,6 +120,13 @@ _NUMBERS = {
     "last_tally": TALLIES.COUNT - 1,
     "tally_bits": _bits(TALLIES.SIZE),
     "sum": TALLIES.SUM,
+    "counters": COUNTERS.START - TALLIES.START,
+    "counter_line_bits": _bits(COUNTERS.LINE),
+    "block_bits": _bits(COUNTERS.LINE // 8),
+    "block_size_bits": _bits(COUNTERS.LINE * COUNTERS.LINES),
+    "last_of_block": COUNTERS.LINE // 8 - 1,
+    "counting_threads": COUNTERS.OWNED,
+    "last_counting_thread": COUNTERS.OWNED - 1,
     "longest": TALLIES.LONGEST,
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)

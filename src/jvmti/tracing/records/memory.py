@@ -13,7 +13,7 @@ import time
 from typing import Any, TypeAlias
 
 from jvmti.deferred import numpy
-from jvmti.layouts.probe_memory import LANES, MEMORY, TALLIES
+from jvmti.layouts.probe_memory import COUNTERS, LANES, MEMORY, TALLIES
 from jvmti.layouts.probes import RECORDED
 
 Array: TypeAlias = "numpy.ndarray[Any, Any]"
@@ -61,9 +61,11 @@ class ProbeMemory:
             counters[0, 0, LANES.FAILED // 8 : LANES.FAILED // 8 + 1],
         )
         self._changes = counters[1, 0]
-        tallies = everything[TALLIES.START :].view("<i8")
+        tallies = everything[TALLIES.START : COUNTERS.START].view("<i8")
         self._tallies = tallies.reshape(TALLIES.STRIPES, TALLIES.COUNT, TALLIES.SIZE // 8)
         self._stripes_used = counters[0, : TALLIES.STRIPES, TALLIES.OWNER // 8]
+        counts = everything[COUNTERS.START :].view("<i8")
+        self._counts = counts.reshape(-1, COUNTERS.LINES, COUNTERS.LINE // 8)
         self._read = numpy.zeros(LANES.COUNT, numpy.int64)
         self._waited: dict[int, tuple[float, int]] = {}  # of a lane: when it had how many records
         self.lost = 0
@@ -142,6 +144,13 @@ class ProbeMemory:
         used = numpy.flatnonzero(self._stripes_used)
         copied: Array = self._tallies[used, :sites]
         return copied
+
+    def counts(self, sites: int) -> Array:
+        """The same of what is counted without durations, as if it were all of one stripe."""
+        blocks = -(-sites // self._counts.shape[2])
+        counted = numpy.zeros((1, sites, self._tallies.shape[2]), numpy.int64)
+        counted[0, :, 0] = self._counts[:blocks].sum(axis=1).reshape(-1)[:sites]
+        return counted
 
 
 def bucket_starts() -> Array:

@@ -67,6 +67,9 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
         loader: only classes of this loader get probes.
     """
 
+    _TIMED = True
+    """Whether what is counted has durations."""
+
     def __init__(
         self,
         vm: TracedVM,
@@ -250,7 +253,8 @@ class Recorder(ProbeSet, ABC, Generic[Record, Records]):
             else:
                 names = [(name, "") for name in (OTHERS, *self._keys) for _ in range(2)]
                 failed = [bool(number % 2) for number in range(len(names))]
-            return added_up(self._memory.tallies(len(names)), names, failed)
+            tallies = self._memory.tallies if self._TIMED else self._memory.counts
+            return added_up(tallies(len(names)), names, failed)
 
     def _read_keys(self) -> None:
         if self._by is None or self._by.operand is None:
