@@ -187,8 +187,8 @@ class AgentSource:
             )
         if parts.changes:
             notes.append(
-                "Another profiler set its own handler of the signal; the samples of some 25 ms are "
-                f"missing, {parts.changes:,} times."
+                "Another profiler set its own handler of the signal; the samples of some 100 ms "
+                f"are missing, {parts.changes:,} times."
             )
         if parts.ended:
             notes.append(

@@ -18,8 +18,11 @@ namespace {
 using layouts::ProfileEngine;
 using layouts::Profiles;
 
-constexpr int kNaming = 25;               // milliseconds between two looks for new names
-constexpr size_t kMostRecords = 4 << 20;  // that wait to be read
+// Nanoseconds between two looks for new names: on a busy machine each takes 0.1 ms.
+constexpr int64_t kNaming = 100000000;
+constexpr int64_t kNamingSoon = 25000000;  // where threads are short or samples many
+constexpr size_t kMany = 1 << 12;          // samples in one look
+constexpr size_t kMostRecords = 4 << 20;   // that wait to be read
 constexpr uint32_t kMostThreads = 1 << 30;
 
 struct Place {
@@ -98,7 +101,7 @@ Profile* Profile::open(Call& call, const ProfileRequest& request, char* reason, 
 }
 
 bool Profile::prepare(Call& call, char* reason, size_t size) {
-  if (!traces_.allocate() || !ring_.allocate() || !names.allocate()) return false;
+  if (!traces_.allocate() || !ring_.allocate()) return false;
   if (request.threads != nullptr) {
     patterns = copy_of(request.threads);
     if (patterns == nullptr) return false;
@@ -208,7 +211,11 @@ void Profile::collect(JNIEnv* jni) {
     if (!taken_.push(sample)) lost.fetch_add(1, std::memory_order_relaxed);
   }
   if (sampling_->identify != nullptr) sampling_->identify(jni, *this, taken_);
-  for (const Sample& one : taken_) take(jni, one);
+  for (const Sample& one : taken_) {
+    if (one.mounted != 0) carries_ = true;
+    take(jni, one);
+  }
+  naming_ = carries_ || taken_.size() >= kMany ? kNamingSoon : kNaming;
 }
 
 void Profile::take(JNIEnv* jni, const Sample& sample) {
@@ -320,10 +327,14 @@ void Profile::hurry() {
 
 void Profile::work(JNIEnv* jni) {
   int64_t named = nanoseconds_now();
+  naming_ = kNamingSoon;
   while (true) {
-    int64_t wait = kNaming * 1000000;
-    if (active && sampling_->tick != nullptr) wait = sampling_->tick(jni, *this);
-    if (nanoseconds_now() - named >= kNaming * 1000000) {
+    int64_t wait = naming_;
+    if (active && sampling_->tick != nullptr) {
+      int64_t next = sampling_->tick(jni, *this);
+      if (next < wait) wait = next;
+    }
+    if (nanoseconds_now() - named >= naming_) {
       reading_.take();
       collect(jni);
       reading_.give_back();

@@ -1,7 +1,5 @@
 #include "agent/engines/profiling/profile_names.h"
 
-#include <sys/mman.h>
-
 #include <cstdio>
 #include <cstring>
 
@@ -88,19 +86,11 @@ void describe_thread(jvmtiEnv* env, JNIEnv* jni, jthread thread, ProfiledThread*
 }
 
 ProfileNames::~ProfileNames() {
-  if (stacks_ != nullptr) munmap(stacks_, TraceTable::kTraces * sizeof *stacks_);
   for (size_t i = 0; i < method_list_.size(); ++i) {
     agent.env->Deallocate(reinterpret_cast<unsigned char*>(method_list_.at(i)->lines));
   }
   for (Noted* one : noted_) unmake(one);
   for (char* name : type_names_) std::free(name);
-}
-
-bool ProfileNames::allocate() {
-  void* made = mmap(nullptr, TraceTable::kTraces * sizeof *stacks_, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (made != MAP_FAILED) stacks_ = static_cast<uint32_t*>(made);
-  return stacks_ != nullptr;
 }
 
 void ProfileNames::taken() {
@@ -178,8 +168,8 @@ uint32_t ProfileNames::note_type(const char* signature) {
 // ---- stacks ------------------------------------------------------------------------------------
 
 uint32_t ProfileNames::stack(jvmtiEnv* env, JNIEnv* jni, const TraceTable& traces, uint32_t trace) {
-  if (trace >= TraceTable::kTraces) return 0;
-  if (stacks_[trace] != 0) return stacks_[trace];
+  uint32_t known = stacks_.find(trace + 1);
+  if (known != 0) return known;
   const StackFrame* frames = nullptr;
   uint32_t count = 0;
   if (!traces.read(trace, &frames, &count)) return 0;
@@ -190,11 +180,12 @@ uint32_t ProfileNames::stack(jvmtiEnv* env, JNIEnv* jni, const TraceTable& trace
     uint32_t number = frame(env, jni, frames[i]);
     if (number != 0) new_stack_frames.put(number - 1);
   }
-  if (!new_depths.push(static_cast<uint32_t>(new_stack_frames.size() - before))) {
-    new_stack_frames.shrink(before);
-    return 0;
+  if (new_depths.push(static_cast<uint32_t>(new_stack_frames.size() - before))) {
+    if (stacks_.insert(trace + 1, stack_count_ + 1)) return ++stack_count_;
+    new_depths.pop();
   }
-  return stacks_[trace] = ++stack_count_;
+  new_stack_frames.shrink(before);
+  return 0;
 }
 
 uint32_t ProfileNames::frame(jvmtiEnv* env, JNIEnv* jni, const StackFrame& frame) {

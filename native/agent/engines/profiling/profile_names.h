@@ -46,7 +46,6 @@ class ProfileNames : NoCopy {
  public:
   explicit ProfileNames(const CodeRanges& ranges) : ranges_(ranges) {}
   ~ProfileNames();
-  [[nodiscard]] bool allocate();
 
   // From any thread: the name of one that ends. It is forgotten where many wait to be read.
   void note_thread(uint32_t thread, const ProfiledThread& known);
@@ -90,7 +89,7 @@ class ProfileNames : NoCopy {
   bool add_method_texts(const char* klass, const char* name, const char* descriptor);
 
   const CodeRanges& ranges_;
-  uint32_t* stacks_ = nullptr;  // numbers, by the trace
+  Index stacks_;  // numbers, by the trace plus 1
   uint32_t stack_count_ = 0;
   Index frames_;
   uint32_t frame_count_ = 0;

@@ -40,8 +40,9 @@ uint32_t TraceTable::add(const StackFrame* frames, uint32_t count) {
   for (uint32_t i = 0; i < kLongestSearch; ++i) {
     uint32_t number = static_cast<uint32_t>(key + i) & (kTraces - 1);
     Slot& slot = slots_[number];
-    uint64_t there = slot.key.load(std::memory_order_acquire);
-    if (there == 0 && slot.key.compare_exchange_strong(there, key)) {
+    // A read before it would have the kernel give the page twice, and stop all processors for it.
+    uint64_t there = 0;
+    if (slot.key.compare_exchange_strong(there, key)) {
       uint64_t start = used_.fetch_add(count, std::memory_order_relaxed);
       if (start + count > kFrames) {
         slot.place.store(kNoSpace, std::memory_order_release);

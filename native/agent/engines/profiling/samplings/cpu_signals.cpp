@@ -2,6 +2,7 @@
 // stack in the handler.
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -197,7 +198,9 @@ void JNICALL thread_start(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
   if (profile == nullptr || !profile->active) return;
   SignalSources& sources = sources_of(*profile);
   pid_t tid = static_cast<pid_t>(syscall(SYS_gettid));
-  sources.follow(tid);
+  char name[SignalSource::kNameSize] = "";
+  prctl(PR_GET_NAME, name);
+  sources.follow(tid, name);
   sources.identify(tid, thread_id(jni, thread), epoch_now());
 }
 
@@ -347,7 +350,7 @@ int64_t tick(JNIEnv*, Profile& profile) {
     sampler.scanned = now;
     scan(profile);
   }
-  return 25000000;
+  return kScan;
 }
 
 bool describe(JNIEnv* jni, Profile& profile, uint32_t thread, ProfiledThread* found) {

@@ -1,10 +1,10 @@
 #include "agent/engines/profiling/samplings/signal_sources.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,8 +29,9 @@ namespace {
 using layouts::CodeKind;
 using layouts::ProfileEngine;
 
-constexpr uint32_t kAlike = 4;  // samples with the same period
-constexpr int64_t kPause = 4;   // a thread has this part of the interval to itself, at least
+constexpr int64_t kListed = 1000000000;  // nanoseconds from one list of as many threads to the next
+constexpr uint32_t kAlike = 4;           // samples with the same period
+constexpr int64_t kPause = 4;  // a thread has this part of the interval to itself, at least
 constexpr int kTimerMark = 0x4A560000;  // in the value of a timer's signal, above its place
 
 template <class T>
@@ -86,16 +87,37 @@ void set_timer(int timer, int64_t first, int64_t interval) {
   syscall(SYS_timer_settime, timer, 0, &wanted, nullptr);
 }
 
-void read_name(pid_t tid, char* name, size_t size) {
+// What the kernel has in a file of a thread, by the number that /proc has for it.
+template <size_t kSize>
+void read_of(pid_t listed, const char* file, char (&text)[kSize]) {
   char path[64];
-  snprintf(path, sizeof path, "/proc/self/task/%d/comm", tid);
-  name[0] = '\0';
-  int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return;
-  ssize_t length = read(file, name, size - 1);
-  close(file);
-  if (length > 0 && name[length - 1] == '\n') --length;
-  name[length > 0 ? length : 0] = '\0';
+  snprintf(path, sizeof path, "/proc/self/task/%d/%s", listed, file);
+  text[0] = '\0';
+  int opened = open(path, O_RDONLY | O_CLOEXEC);
+  if (opened < 0) return;
+  ssize_t length = read(opened, text, kSize - 1);
+  close(opened);
+  text[length > 0 ? length : 0] = '\0';
+}
+
+// In a namespace of processes without a /proc of its own, threads have other numbers there.
+bool is_listed_otherwise() {
+  char path[64];
+  ssize_t length = readlink("/proc/thread-self", path, sizeof path - 1);
+  if (length <= 0) return false;
+  path[length] = '\0';
+  const char* number = std::strrchr(path, '/');
+  return number != nullptr && std::atoi(number + 1) != syscall(SYS_gettid);
+}
+
+// The number of a thread in its own namespace, the last of those that it has; 0 if it has ended.
+pid_t own_number(pid_t listed) {
+  char status[2048];
+  read_of(listed, "status", status);
+  char* numbers = std::strstr(status, "\nNSpid:");
+  if (numbers == nullptr) return 0;
+  numbers[std::strcspn(numbers + 1, "\n") + 1] = '\0';
+  return std::atoi(std::strrchr(numbers, '\t') + 1);
 }
 
 // What threads of HotSpot do that run no Java code, by the beginnings of their names.
@@ -128,6 +150,7 @@ int64_t thread_time() { return time_of(CLOCK_THREAD_CPUTIME_ID); }
 int64_t thread_time(pid_t tid) { return time_of(clock_of(tid)); }
 
 SignalSources::~SignalSources() {
+  if (tasks_ != nullptr) closedir(tasks_);
   unreserve(sources_, kMost);
   unreserve(by_tid_, kMostTids);
   unreserve(by_descriptor_, kMostDescriptors);
@@ -157,7 +180,12 @@ bool SignalSources::start(ProfileEngine engine, int64_t interval, int signal) {
   sources_ = reserve<SignalSource>(kMost);
   by_tid_ = reserve<uint32_t>(kMostTids);
   by_descriptor_ = reserve<std::atomic<uint32_t>>(kMostDescriptors);
-  if (sources_ == nullptr || by_tid_ == nullptr || by_descriptor_ == nullptr) return false;
+  // It stays open: to find it takes as long as to look into it.
+  tasks_ = opendir("/proc/self/task");
+  listed_otherwise_ = is_listed_otherwise();
+  if (sources_ == nullptr || by_tid_ == nullptr || by_descriptor_ == nullptr || tasks_ == nullptr) {
+    return false;
+  }
   Locked locked(mutex_);
   running_ = true;
   return true;
@@ -225,9 +253,7 @@ bool SignalSources::arm(SignalSource& source, pid_t tid) {
   return true;
 }
 
-void SignalSources::follow(pid_t tid) {
-  char name[16];
-  read_name(tid, name, sizeof name);
+void SignalSources::follow(pid_t tid, const char* name) {
   // Our own.
   if (std::strncmp(name, "jvmti ", 6) == 0) return;
   Locked locked(mutex_);
@@ -252,7 +278,7 @@ void SignalSources::follow(pid_t tid) {
   source.used = thread_time(tid);
   source.resumed = 0;
   source.alike = 0;
-  std::memcpy(source.name, name, sizeof name);
+  snprintf(source.name, sizeof source.name, "%s", name);
   source.tid = tid;
   if (place == most_) ++most_;
   if (!arm(source, tid)) {
@@ -284,15 +310,23 @@ SignalSource* SignalSources::disarm(pid_t tid) {
 
 void SignalSources::release(SignalSource* source) { source->tid = 0; }
 
-void SignalSources::find_threads() {
-  DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return;
+// False where there are as many as before: a list takes a hundred times as long as their count.
+bool SignalSources::find_threads() {
+  struct stat folder;
+  int64_t now = nanoseconds_now();
+  // What counts no folders says 1 or 2.
+  if (tasks_ == nullptr || fstat(dirfd(tasks_), &folder) != 0) return false;
+  if (folder.st_nlink > 2 && folder.st_nlink == seen_ && now - listed_ < kListed) return false;
+  seen_ = folder.st_nlink;
+  listed_ = now;
+  rewinddir(tasks_);
   {
     Locked locked(mutex_);
     ++round_;
   }
-  while (const dirent* entry = readdir(tasks)) {
-    pid_t tid = std::atoi(entry->d_name);
+  while (const dirent* entry = readdir(tasks_)) {
+    pid_t listed = std::atoi(entry->d_name);
+    pid_t tid = listed > 0 && listed_otherwise_ ? own_number(listed) : listed;
     if (tid <= 0 || static_cast<uint32_t>(tid) >= kMostTids) continue;
     bool known;
     {
@@ -301,9 +335,13 @@ void SignalSources::find_threads() {
       known = place != 0;
       if (known) sources_[place - 1].round = round_;
     }
-    if (!known) follow(tid);
+    if (known) continue;
+    char name[SignalSource::kNameSize];
+    read_of(listed, "comm", name);
+    name[std::strcspn(name, "\n")] = '\0';
+    follow(tid, name);
   }
-  closedir(tasks);
+  return true;
 }
 
 SignalSource* SignalSources::find(uint32_t thread) {

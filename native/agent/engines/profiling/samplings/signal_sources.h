@@ -2,6 +2,7 @@
 // of the kernel's performance counters, or a timer.
 #pragma once
 
+#include <dirent.h>
 #include <jvmti.h>
 #include <signal.h>
 #include <sys/types.h>
@@ -31,7 +32,8 @@ struct alignas(64) SignalSource {
   int64_t used;              // its processor time then, in nanoseconds
   int64_t resumed;           // the same when it went on after a sample that took long
   uint32_t alike;            // samples since the period of its event was changed
-  char name[16];
+  static constexpr size_t kNameSize = 16;  // the kernel's
+  char name[kNameSize];
   static constexpr int64_t kNoId = -1;
 };
 
@@ -50,7 +52,7 @@ class SignalSources : NoCopy {
   // No thread gets any: after `mute`, when no handler of a signal runs that came before.
   void stop();
 
-  void follow(pid_t tid);
+  void follow(pid_t tid, const char* name);
   // The Thread.threadId of a thread that begins now, in nanoseconds since the epoch.
   void identify(pid_t tid, int64_t id, int64_t now);
   // Stops the signals of a thread; its source stays until `release`. Null if it has none.
@@ -60,7 +62,7 @@ class SignalSources : NoCopy {
   // which are released then.
   template <class Ends>
   void scan(Ends ends) {
-    find_threads();
+    if (!find_threads()) return;
     uint32_t most = most_;
     for (uint32_t i = 0; i < most; ++i) {
       SignalSource& one = sources_[i];
@@ -97,7 +99,7 @@ class SignalSources : NoCopy {
   static constexpr uint32_t kMostTids = 1 << 22;
   static constexpr int kMostDescriptors = 1 << 17;
 
-  void find_threads();
+  bool find_threads();
   bool arm(SignalSource& source, pid_t tid);
   void silence(SignalSource& source);
   int64_t jittered(SignalSource& source) const;
@@ -111,6 +113,10 @@ class SignalSources : NoCopy {
   std::atomic<uint32_t> most_{0};  // places that were ever used
   std::atomic<uint32_t> unfollowed_{0};
   uint32_t round_ = 0;
+  DIR* tasks_ = nullptr;           // /proc/self/task
+  bool listed_otherwise_ = false;  // whether threads have other numbers there
+  uint64_t seen_ = 0;              // how many threads the last list began with
+  int64_t listed_ = 0;             // when that was
   SignalSource* sources_ = nullptr;
   uint32_t* by_tid_ = nullptr;                      // a place plus 1, by the mutex
   std::atomic<uint32_t>* by_descriptor_ = nullptr;  // the same, without

@@ -24,7 +24,8 @@ void CutStacks::note(jmethodID outermost, const JNIEnv* thread) {
   }
   End& end = ends_[place - 1];
   ++end.samples;
-  if (end.thread != 0 || thread == nullptr || to_ask_ == kMostAsked) return;
+  bool asked_lately = (end.samples & (end.samples - 1)) != 0;
+  if (asked_lately || end.thread != 0 || thread == nullptr || to_ask_ == kMostAsked) return;
   end.thread = vm_thread(thread);
   if (end.thread != 0) ++to_ask_;
 }
