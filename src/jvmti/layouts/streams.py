@@ -87,7 +87,9 @@ ANNOUNCEMENT = Record(
 """Its size in bytes, its subject (`Announced`), the announced number, and the size of the
 payload."""
 
-THREAD = Record("AnnouncedThread", daemon="uint32_t")
+THREAD = Record("AnnouncedThread", id="int64_t")
+"""The ``Thread.threadId`` of a thread without a name, as most virtual ones are; else 0."""
+
 METHOD = Record(
     "AnnouncedMethod", klass="uint32_t", modifiers="int32_t", end="int32_t", lines="int32_t"
 )

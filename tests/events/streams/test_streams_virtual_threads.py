@@ -62,8 +62,13 @@ def test_threads_of_one_name_or_of_none_are_distinguished(virtual: Streamed) -> 
         nameless = it.read(0)["thread"]
         assert virtual.ask("both 40") == "80"
         same = it.read(0)["thread"]
-    assert nameless.counts() == {"": 900}
-    assert len(set(nameless.codes.tolist())) == 300
+    numbers = nameless.counts()
+    assert set(numbers.values()) == {3}
+    assert len(numbers) == len(set(nameless.codes.tolist())) == 300
+    # They are of threads that began together.
+    values = sorted(int(name.removeprefix("#")) for name in numbers)
+    assert values[0] > 0
+    assert values[-1] - values[0] < 1000
     assert same.counts() == {"same": 80}
     assert len(set(same.codes.tolist())) == 80
 

@@ -21,6 +21,17 @@ void put_text(Writer& payload, const char* text) {
   payload.bytes(text, length);
 }
 
+// Its Thread.threadId; 0 if unknown.  Any lookup by name may run a class loader's Java code, which
+// an event must not, so the field is taken from the thread's own class.
+int64_t id_of(JNIEnv* jni, jthread thread) {
+  if (thread == nullptr || jni->ExceptionCheck()) return 0;
+  LocalRef<jclass> type(jni, jni->GetObjectClass(thread));
+  jfieldID field = jni->GetFieldID(type, "tid", "J");
+  if (field != nullptr) return jni->GetLongField(thread, field);
+  jni->ExceptionClear();
+  return 0;
+}
+
 }  // namespace
 
 // Puts an announcement into its ring.  With `known`, what
@@ -80,7 +91,8 @@ StreamedThread* Stream::intern_thread(JNIEnv* jni, jthread thread) {
   jvmtiThreadInfo info{};
   if (lookup_->GetThreadInfo(thread, &info) != JVMTI_ERROR_NONE) return &unknown_thread_;
   Writer payload;
-  payload.number(layouts::AnnouncedThread{info.is_daemon != 0});
+  bool named = info.name != nullptr && info.name[0] != 0;
+  payload.number(layouts::AnnouncedThread{named ? 0 : id_of(jni, thread)});
   put_text(payload, info.name);
   deallocate(lookup_, info.name);
   delete_local(jni, info.thread_group);

@@ -111,7 +111,7 @@ class Names:
     """Everything that a stream has announced so far, by number.
 
     Attributes:
-        threads: names of threads.
+        threads: names of threads; ``#23``, the number, for one without a name.
         classes: names of classes, ``java.util.List`` or ``int[]``.
         methods: names of methods.
         method_classes: the names of their classes.
@@ -181,7 +181,8 @@ class Names:
         return found
 
     def _thread(self, data: memoryview) -> None:
-        self.threads.append(self._texts(data, THREAD.size)[0])
+        number, name = THREAD.struct.unpack_from(data)[0], self._texts(data, THREAD.size)[0]
+        self.threads.append(name or (f"#{number}" if number else name))
 
     def _class(self, data: memoryview) -> None:
         self.classes.append(java_name(self._texts(data, 0)[0]))
