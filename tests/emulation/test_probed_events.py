@@ -18,6 +18,7 @@ from emulation.test_events import code, program, vm
 from events.conftest import NO_INFLATION, NO_SIGNAL, WARM
 from events.seen import Code
 from events.test_exceptions import of_class
+from jvmti.model.debug.late.event_probes import EventProbes
 from jvmti.target.agent_library import library_for_executable
 from prepared import attaching
 
@@ -96,18 +97,28 @@ def test_events_are_those_of_the_vm(
 
 
 @pytest.mark.oldest_and_newest
-def test_a_stream_puts_probes_only_into_the_classes_that_it_wants(
-    program: programs.JavaProgram, vm: jvmti.VM
+def test_a_stream_puts_probes_only_into_the_classes_that_it_wants_and_once(
+    program: programs.JavaProgram, vm: jvmti.VM, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    woven: list[list[str]] = []
+    weave = EventProbes._weave
+
+    def note(probes: EventProbes, classes: Any, *more: Any) -> None:
+        woven.append([one.name for one in classes])
+        weave(probes, classes, *more)
+
+    monkeypatch.setattr(EventProbes, "_weave", note)
     with vm.env.stream(["MethodEntry", "MethodExit"], classes="Events") as stream:
         assert stream.emulated == ("MethodEntry", "MethodExit")
+        assert woven == [["Events"]]
         assert program.ask("descend 3").startswith("3 ")
         found: list[tuple[str, str]] = []
         while sum(name == "down" for _, name in found) < 8:
             records = stream.read(30)
             assert len(records) > 0
             found += zip(records["method_class"], records["method"], strict=True)
-    assert {one for one, _ in found} == {"Events"}
+        assert {one for one, _ in found} == {"Events"}
+    assert woven == [["Events"], ["Events"]]
     probes = vm.breakpoints.event_probes
     assert probes is not None
     assert {one.class_name for one in probes._sites} <= {"Events"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ class Enabling:
         max_pause: during a change, the seconds that the program may be stopped at a time while
             classes get probes; ``None`` without a limit.
         is_scoped: whether an event is made only for the classes that its users want.
+        changes: what is to change in probes while `together` collects it, else ``None``.
+        apply: makes such changes, with a limit for each pause in seconds.
     """
 
     def __init__(self, session: Session) -> None:
@@ -38,6 +40,8 @@ class Enabling:
         self.scope: str | None = None
         self.max_pause: float | None = None
         self.is_scoped: Callable[[Env, EventDeclaration], bool] = lambda env, declaration: False
+        self.changes: list[Any] | None = None
+        self.apply: Callable[[list[Any], float | None], None] = lambda changes, max_pause: None
         self._wanted: dict[tuple[int, int, Any, str | None], int] = {}
 
     @contextmanager
@@ -52,6 +56,22 @@ class Enabling:
                 yield self.scope
             finally:
                 self.scope = before
+
+    @contextmanager
+    def together(self, max_pause: float | None = None) -> Iterator[None]:
+        """Change several events, for which classes get other probes only once, at the end.
+
+        After an exception nothing is changed, so the caller disables what it has enabled.
+        """
+        with self.lock:
+            self.changes = []
+            try:
+                yield
+                changes, self.changes = self.changes, None
+                if changes:
+                    self.apply(changes, max_pause)
+            finally:
+                self.changes = None
 
     def enable(
         self,
@@ -75,6 +95,19 @@ class Enabling:
                 finally:
                     self.max_pause = before
             self._wanted[key] = self._wanted.get(key, 0) + 1
+
+    def disable_all(
+        self, env: Env, enabled: Iterable[tuple[EventDeclaration, Thread | None, str | None]]
+    ) -> None:
+        """Disable events of threads and scopes, unless someone else uses them."""
+        try:
+            with self.together():
+                for declaration, thread, scope in enabled:
+                    self.disable(env, declaration, thread, scope)
+        except (SessionClosed, TargetLost):
+            pass
+        except Error as error:
+            log.debug("disabling events: %s", error)
 
     def disable(
         self,

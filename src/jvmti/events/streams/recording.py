@@ -341,12 +341,13 @@ class Streams:
             finally:
                 memory.close_descriptor()
             try:
-                for declaration in needed if enable else ():
-                    if self._enabling.is_scoped(env, declaration):
-                        stream.emulated = (*stream.emulated, declaration.name)
-                    for one in everybody:
-                        self._enabling.enable(env, declaration, one, scope, max_pause)
-                        stream._enabled.append((declaration, one, scope))
+                with self._enabling.together(max_pause):
+                    for declaration in needed if enable else ():
+                        if self._enabling.is_scoped(env, declaration):
+                            stream.emulated = (*stream.emulated, declaration.name)
+                        for one in everybody:
+                            self._enabling.enable(env, declaration, one, scope, max_pause)
+                            stream._enabled.append((declaration, one, scope))
             except BaseException:
                 self.close(stream)
                 raise
@@ -361,8 +362,7 @@ class Streams:
         with self._enabling.lock:
             if stream._closed:
                 return
-            for declaration, thread, scope in stream._enabled:
-                self._enabling.disable(stream.env, declaration, thread, scope)
+            self._enabling.disable_all(stream.env, stream._enabled)
             try:
                 if self.session.closed is None:
                     AgentOperations(self.session, stream.env._number).close_stream(stream._number)

@@ -118,6 +118,8 @@ class EventProbes(ProbeSet):
         for key in removes:
             self.wanted.pop(key, None)
         self.wanted.update(adds)
+        if self.wanted == before:
+            return
         try:
             self._send()
             self._weave(classes, max_pause, woven)

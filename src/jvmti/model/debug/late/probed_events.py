@@ -179,6 +179,7 @@ class ProbedEventEngine:
         with self._lock:
             if self._probes is None:
                 self._probes = self._vm.breakpoints.event_probes = EventProbes(self._vm)
+                self._vm.breakpoints.enabling.apply = self._apply
             return self._probes
 
     def _agent(self, env: Env) -> AgentOperations:
@@ -272,12 +273,26 @@ class ProbedEventEngine:
         changed = {*before.values()} ^ {*users.values()}
         if not changed or (event not in EVERYWHERE and event is not Event.EXCEPTION):
             return
+        enabling = self._vm.breakpoints.enabling
+        if enabling.changes is not None:
+            enabling.changes.append((event, changed))
+            return
         try:
-            limit = self._vm.breakpoints.enabling.max_pause if adds else None
-            self.probes.change(*self._plan(event), self._matching(event, changed), limit)
+            self._apply([(event, changed)], enabling.max_pause if adds else None)
         except BaseException:
             self._users[event] = before
             raise
+
+    def _apply(self, changes: Sequence[tuple[Event, set[Scope]]], max_pause: float | None) -> None:
+        """Change the probes of some events, in the classes of the scopes that have changed."""
+        adds: dict[Hashable, Sequence[Probe]] = {}
+        removes: list[Hashable] = []
+        with self._lock:
+            for event, _ in changes:
+                more, gone = self._plan(event)
+                adds |= more
+                removes += gone
+            self.probes.change(adds, removes, self._matching(changes), max_pause)
 
     def _plan(self, event: Event) -> tuple[dict[Hashable, Sequence[Probe]], list[Hashable]]:
         """The probes of an event that concerns many classes, and what goes without any."""
@@ -295,11 +310,16 @@ class ProbedEventEngine:
         }
         return {event: [event_probe(site, event, *brings, **where) for site in sites]}, []
 
-    def _matching(self, event: Event, scopes: set[Scope]) -> list[Any]:
-        """The loaded classes of some scopes."""
-        if event is Event.EXCEPTION:
+    def _matching(self, changes: Sequence[tuple[Event, set[Scope]]]) -> list[Any]:
+        """The loaded classes of the scopes of some events."""
+        patterns = {
+            pattern
+            for event, scopes in changes
+            for scope in ([_THROWABLE] if event is Event.EXCEPTION else scopes)
+            for pattern in (scope or "*").split("\n")
+        }
+        if patterns == {_THROWABLE}:
             return [self._vm.find_class(_THROWABLE)]
-        patterns = {one for scope in scopes for one in (scope or "*").split("\n")}
         if "*" in patterns or len(patterns) == 1:  # nothing is there twice, and a hash costs a call
             return list(self._vm.classes("*" if "*" in patterns else patterns.pop()))
         return list({cls: None for pattern in patterns for cls in self._vm.classes(pattern)})
