@@ -170,6 +170,18 @@ def test_what_calls_cannot_be_counted_by(
         vm.trace(f"{ORDER}.add", by=by)
 
 
+def test_a_method_has_one_tally_however_many_returns(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with vm.trace("Traced.answer", summary=True) as trace:
+        for asked in ("add 1", "deep 2", "random 1"):
+            traced.ask(asked)
+        assert [use.calls for use in trace.summary()] == [3]
+        assert len(trace._sites) == 2
+    with vm.trace("Traced.answer", by="place") as trace:
+        for asked in ("add 1", "deep 2", "random 1"):
+            traced.ask(asked)
+        assert [use.calls for use in trace.summary()] == [1, 1, 1]
+
+
 def test_patterns_with_too_many_places_are_refused(vm: jvmti.VM, traced: JavaProgram) -> None:
     names = ("java.lang.String", "java.util.HashMap")
     before = [bytes(vm.find_class(name).class_file) for name in names]

@@ -273,6 +273,7 @@ class Method {
   // sequences.cpp: what a probe is made of
   bool is_possible(const Probe& probe, const Place& place) const;
   bool is_possible(const Operand& operand, const Place& place) const;
+  size_t first_place_of(const Probe& probe) const;
   bool emit(const Probe& probe, const Place& place);
   bool emit_plain(const Probe& probe, uint32_t at);
   bool emit_all_plain(Site site, uint32_t at);

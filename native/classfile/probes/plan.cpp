@@ -62,6 +62,7 @@ bool makes_sense(const Operand& operand, Site site) {
     case OperandKind::kNumber:
       return type == 'I' || type == 'J';
     case OperandKind::kSite:
+    case OperandKind::kMethodSite:
     case OperandKind::kLine:
       return type == 'I';
     case OperandKind::kText:

@@ -177,6 +177,13 @@ bool Method::is_possible(const Probe& probe, const Place& place) const {
   return probe.outcome != Outcome::kReplace || category(place.value_type) == probe.result;
 }
 
+// Among all inserted; how many there are, if the method has none of it yet.
+size_t Method::first_place_of(const Probe& probe) const {
+  size_t i = first_inserted_;
+  while (i < inserted_probes_.size() && inserted_probes_[i].probe != probe.number) ++i;
+  return i;
+}
+
 bool Method::emit(const Probe& probe, const Place& place) {
   depth_ = 0;
   bound_to_ = probe.helper;
@@ -185,9 +192,14 @@ bool Method::emit(const Probe& probe, const Place& place) {
   uint32_t shape = shapes_.size();
   uint32_t handed_over = records ? kBeginOperands : probe.operand_count;
   if (probe.conditional) condition(probe, place);
+  bool is_one_place = false;
   for (uint32_t i = 0; i < handed_over; ++i) {
     if (probe.operands[i].kind == OperandKind::kPosition) {
       number(static_cast<int32_t>(probe.first_operand + i) - 1);
+    } else if (probe.operands[i].kind == OperandKind::kMethodSite) {
+      size_t first = first_place_of(probe);
+      is_one_place = first < inserted_probes_.size();
+      number(static_cast<int32_t>(first_site_ + first));
     } else {
       hand_over(probe.operands[i], place);
     }
@@ -212,6 +224,8 @@ bool Method::emit(const Probe& probe, const Place& place) {
     }
     store(probe.result, place.value);
   }
+  // Nobody asks where times are kept, and the number of places is limited.
+  if (is_one_place || probe.outcome == Outcome::kKeep) return !pool_.is_full();
   end_shape(place);
   return keep(inserted_probes_,
               {probe.number, method_->number, index_before(place.at), line_, shape}) &&
@@ -276,6 +290,7 @@ void Method::hand_over(const Operand& operand, const Place& place) {
     case OperandKind::kText:
       return text(operand.text);
     case OperandKind::kSite:
+    case OperandKind::kMethodSite:
       return number(static_cast<int32_t>(first_site_ + inserted_probes_.size()));
     case OperandKind::kLine:
       return number(static_cast<int32_t>(line_));

@@ -83,11 +83,7 @@ void Method::find_stops() {
 
 // A line may begin at several places: a thread stops at the first only, as at a breakpoint.
 bool Method::has_stopped(const Probe& probe) const {
-  if (probe.outcome != Outcome::kStop) return false;
-  for (size_t i = first_inserted_; i < inserted_probes_.size(); ++i) {
-    if (inserted_probes_[i].probe == probe.number) return true;
-  }
-  return false;
+  return probe.outcome == Outcome::kStop && first_place_of(probe) < inserted_probes_.size();
 }
 
 // Whether any way leads into a range of code past the store in front of it. Old compilers have a

@@ -49,7 +49,11 @@ class Site(enum.IntEnum):
 
 @shared("uint32_t")
 class Operand(enum.IntEnum):
-    """A value that a probe passes to the method that it calls."""
+    """A value that a probe passes to the method that it calls.
+
+    ``SITE`` is the number of the place. With ``METHOD_SITE`` all places of the probe in a method
+    are one, with the number of the first.
+    """
 
     NUMBER = 1
     TEXT = 2
@@ -74,6 +78,7 @@ class Operand(enum.IntEnum):
     TOOK = 21
     HELD = 22
     POSITION = 23
+    METHOD_SITE = 24
 
 
 @shared("uint32_t")

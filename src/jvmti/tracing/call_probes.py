@@ -97,7 +97,8 @@ def call_probes(
             late = since(condition.end_steps, name)
             place |= {"condition": late, "conditional": bool(late)}
         if by is not None:
-            counted = by.operands(began, failed=site is Site.UNWIND)
+            ends = {"failed": site is Site.UNWIND, "returns": site is Site.RETURN}
+            counted = by.operands(began, **ends)
             found.append(Probe(**place, site=site, name="tally", operands=counted))
         else:
             found.append(Probe(**place, site=site, **recorded((*begin, *values), shape)))

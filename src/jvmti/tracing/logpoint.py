@@ -281,7 +281,7 @@ class Logpoint(Recorder[Hit, Hits]):
             callers = [Operand(Kind.STACK, "X")] * (stack > 0)
             what = recorded((*begin, *callers, *self._template.operands), shape)
         else:
-            what = {"name": "tally", "operands": grouping.operands(_UNTIMED, failed=False)}
+            what = {"name": "tally", "operands": grouping.operands(_UNTIMED)}
         used = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
         probes = self._place_of.probes(what, steps, times=uses(used, Kind.TOOK))
         super().__init__(*(vm, probes, shape), limit=limit, by=grouping, every=every, loader=loader)

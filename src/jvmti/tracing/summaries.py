@@ -124,16 +124,21 @@ class Grouping(NamedTuple):
             raise BadProbe("a summary has how long calls took; count them by something else")
         return Grouping(text, operand._replace(path=path))
 
-    def operands(self, began: Operand, *, failed: bool) -> tuple[Operand, ...]:
+    def operands(
+        self, began: Operand, *, failed: bool = False, returns: bool = False
+    ) -> tuple[Operand, ...]:
         """The arguments of ``tally``.
 
         Args:
             began: when the call began.
             failed: it counts calls that fail.
+            returns: it counts calls that return, for which a method may have many places.
         """
         number = Operand(Kind.NUMBER, "I", 0)
         if self.operand is None:
-            return number, Operand(Kind.SITE, "I"), began
+            # The number of tallies is limited.
+            whole = returns and self.text == "method"
+            return number, Operand(Kind.METHOD_SITE if whole else Kind.SITE, "I"), began
         return (
             *(number, number._replace(number=int(failed)), began),
             *(self.operand._replace(type="L"), Operand(Kind.POSITION, "I")),
