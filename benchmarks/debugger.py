@@ -1,10 +1,11 @@
 """Measures the debugger that editors speak to, beside debuggers by JDI.
 
-    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions] [--only-hits]
-        [--only-rest]
+    python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions] [--rounds N]
+        [--only-hits] [--only-rest]
 
-Both debug the same program while it runs, one after the other, and the table has the ratios. JDI's
-has been started with the JDK's debugging agent, ours with nothing.
+Both debug the same program while it runs, and the table has the ratios: of sessions, which take
+turns, by the best and in brackets by the median. JDI's program has been started with the JDK's
+debugging agent, ours with nothing.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from adapter.client import COMMAND, Failed  # noqa: E402
 from adapter.real_programs import jars_of  # noqa: E402
 
 Figures = dict[str, float]
+Times = dict[str, list[float]]
 SOURCE = PROGRAMS / "DebuggedWork.java"
 LINE = next(
     number for number, text in enumerate(SOURCE.read_text().splitlines(), 1) if "// ADD" in text
@@ -48,8 +50,8 @@ PEER = "com.microsoft.java:com.microsoft.java.debug.core:0.25.1"
 AGENT = "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{}"
 _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
-_STEPS = 2
-"""Steps from a stop, to as many lines of the method."""
+_STEPS = 40
+"""Steps from a stop, most of them around a loop."""
 _SLICES = 15
 """Times that a turn of the program is measured."""
 
@@ -134,34 +136,61 @@ class Turns:
         return lost
 
 
+def _add(found: Times, name: str, nanoseconds: float) -> None:
+    found.setdefault(name, []).append(nanoseconds)
+
+
+def _add_steps(found: Times, name: str, times: Sequence[float]) -> None:
+    """The times of a session's steps, or of the looks after them."""
+    _add(found, name, times[1])
+    _add(found, f"tenth {name}", times[9])
+    _add(found, f"each {name}", median(times[1:]))
+
+
+def _figures(found: Times) -> Figures:
+    """The best of each measure, and its median."""
+    best = {name: min(times) for name, times in found.items()}
+    return best | {f"median {name}": median(times) for name, times in found.items()}
+
+
 # ---- by JDI ------------------------------------------------------------------------------------
 
 
-def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace) -> Figures:
-    """The same by JDI."""
-    found: dict[str, list[float]] = {}
+@contextmanager
+def _with_agent(jvm: jvms.Jvm, classes: Path) -> Iterator[tuple[Program, int]]:
+    """The program with the JDK's debugging agent, and its port."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    command = [jdk / "bin" / "java", "-cp", classes, "JdiDebugger", port, LINE]
     with program(jvm, classes, AGENT.format(port)) as target:
-        for _ in range(chosen.rounds):
-            # A debugger of its own for each session, as an editor starts one.
-            began = time.perf_counter_ns()
-            with closing(Program(*command)) as client:
-                started = time.perf_counter_ns() - began
-                target.ask("beat 1")
-                for what in ("first stop", "look"):
-                    _add(found, what, client.ask(what))
-                for _ in range(_STEPS):
-                    _add(found, "step", client.ask("step"))
-                    _add(found, "look again", client.ask("look"))
-                _add(found, "start", started + found["first stop"][-1])
-                client.ask("go on")
-                target.ask("beat 0")
-                client.ask("detach")
-        if chosen.only_sessions:
-            return {name: min(times) for name, times in found.items()}
-        with closing(Program(*command)) as client:
+        yield target, port
+
+
+def _jdi_command(jdk: Path, classes: Path, port: int) -> list[Any]:
+    return [jdk / "bin" / "java", "-cp", classes, "JdiDebugger", port, LINE]
+
+
+def _jdi_session(target: Program, command: Sequence[Any], found: Times) -> None:
+    # A debugger of its own for each session, as an editor starts one.
+    began = time.perf_counter_ns()
+    with closing(Program(*command)) as client:
+        started = time.perf_counter_ns() - began
+        target.ask("beat 1")
+        for what in ("first stop", "look"):
+            _add(found, what, client.ask(what))
+        _add(found, "start", started + found["first stop"][-1])
+        taken = [(client.ask("step"), client.ask("look")) for _ in range(_STEPS)]
+        _add_steps(found, "step", [step for step, _ in taken])
+        _add_steps(found, "look again", [look for _, look in taken])
+        client.ask("go on")
+        target.ask("beat 0")
+        client.ask("detach")
+
+
+def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace) -> Figures:
+    """The measures by JDI, but for those of sessions."""
+    found: Times = {}
+    with _with_agent(jvm, classes) as (target, port):
+        with closing(Program(*_jdi_command(jdk, classes, port))) as client:
             if not chosen.only_rest:
                 client.ask("attach")
                 for what in ("condition", "log"):
@@ -186,10 +215,6 @@ def _quartiles(lost: list[float]) -> Figures:
     """The median of what is lost, and half of the distance between the quartiles."""
     low, middle, high = quantiles(lost, n=4)
     return {"lost": middle, "within": (high - low) / 2}
-
-
-def _add(found: dict[str, list[float]], name: str, nanoseconds: float) -> None:
-    found.setdefault(name, []).append(nanoseconds)
 
 
 # ---- by the adapter ----------------------------------------------------------------------------
@@ -258,59 +283,64 @@ def _timed(action: Any) -> tuple[float, Any]:
     return time.perf_counter_ns() - began, result
 
 
-def _sessions(
-    target: Program,
-    rounds: int,
-    made: Callable[[], Editor],
-    attach: Callable[[Editor], object],
-) -> dict[str, list[float]]:
-    """What editors measure in so many sessions."""
-    found: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        target.ask("beat 1")
-        started, editor = _timed(made)
-        began = time.perf_counter_ns()
-        attach(editor)
-        thread = editor.client.stopped("breakpoint")
-        _add(found, "first stop", time.perf_counter_ns() - began)
-        _add(found, "start", started + found["first stop"][-1])
-        _add(found, "look", _timed(partial(editor.look, thread))[0])
-        for _ in range(_STEPS):
-            _add(found, "step", _timed(partial(editor.client.step, thread))[0])
-            _add(found, "look again", _timed(partial(editor.look, thread))[0])
-        editor.set()
-        editor.client.ask("continue", threadId=thread)
-        target.ask("beat 0")
-        editor.close()
-    return found
+def _session(
+    target: Program, made: Callable[[], Editor], attach: Callable[[Editor], object], found: Times
+) -> None:
+    """What an editor measures in a session."""
+    target.ask("beat 1")
+    started, editor = _timed(made)
+    began = time.perf_counter_ns()
+    attach(editor)
+    thread = editor.client.stopped("breakpoint")
+    _add(found, "first stop", time.perf_counter_ns() - began)
+    _add(found, "start", started + found["first stop"][-1])
+    step, look = partial(editor.client.step, thread), partial(editor.look, thread)
+    _add(found, "look", _timed(look)[0])
+    taken = [(_timed(step)[0], _timed(look)[0]) for _ in range(_STEPS)]
+    _add_steps(found, "step", [one for one, _ in taken])
+    _add_steps(found, "look again", [one for _, one in taken])
+    editor.set()
+    editor.client.ask("continue", threadId=thread)
+    target.ask("beat 0")
+    editor.close()
+
+
+def sessions(
+    jvm: jvms.Jvm, debugged: jvms.Jvm, jdk: Path, classes: Path, rounds: int
+) -> tuple[Figures, Figures]:
+    """The measures of sessions, ours and by JDI, in turns."""
+    us: Times = {}
+    jdi: Times = {}
+    with _with_agent(debugged, classes) as (target, port), program(jvm, classes) as plain:
+        where = plain.process.pid
+        for _ in range(rounds):
+            _jdi_session(target, _jdi_command(jdk, classes, port), jdi)
+            _session(plain, Editor, lambda editor: editor.attach(where, {"line": LINE}), us)
+    return _figures(us), _figures(jdi)
 
 
 def with_peer(jvm: jvms.Jvm, jdk: Path, classes: Path, rounds: int) -> Figures:
     """The measures of VS Code's debugger for Java, which has the protocol in front of JDI, too."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
     path = os.pathsep.join(map(str, [classes, *jars_of(PEER)]))
     command = [jdk / "bin" / "java", "-cp", path, "JavaDebug", "DebuggedWork$Order"]
-    where = {"hostName": "127.0.0.1", "port": port}
-    with program(jvm, classes, AGENT.format(port)) as target:
-        found = _sessions(
-            target,
-            rounds,
-            lambda: Editor(command, "Local"),
-            lambda editor: editor.begin(where, {"line": LINE}),
-        )
-    return {name: min(times) for name, times in found.items()}
+    found: Times = {}
+    with _with_agent(jvm, classes) as (target, port):
+        where = {"hostName": "127.0.0.1", "port": port}
+        for _ in range(rounds):
+            _session(
+                target,
+                lambda: Editor(command, "Local"),
+                lambda editor: editor.begin(where, {"line": LINE}),
+                found,
+            )
+    return _figures(found)
 
 
 def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
-    """The measures of this package."""
+    """The measures of this package, but for those of sessions."""
+    found: Times = {}
     with program(jvm, classes) as target:
         pid = target.process.pid
-        found = _sessions(
-            target, chosen.rounds, Editor, lambda editor: editor.attach(pid, {"line": LINE})
-        )
-        if chosen.only_sessions:
-            return {name: min(times) for name, times in found.items()}
         if not chosen.only_rest:
             found |= _hits(target, chosen.hits)
             found |= _native(jvm, classes, chosen.hits)
@@ -335,9 +365,9 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
     return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
 
 
-def _hits(target: Program, hits: int) -> dict[str, list[float]]:
+def _hits(target: Program, hits: int) -> Times:
     """What hits cost that stop nothing, in a JVM that was attached to."""
-    found: dict[str, list[float]] = {}
+    found: Times = {}
     editor = Editor()
     editor.attach(target.process.pid, {"line": LINE, "condition": CONDITION})
     target.ask(f"run {hits}")
@@ -352,9 +382,9 @@ def _hits(target: Program, hits: int) -> dict[str, list[float]]:
     return found
 
 
-def _native(jvm: jvms.Jvm, classes: Path, hits: int) -> dict[str, list[float]]:
+def _native(jvm: jvms.Jvm, classes: Path, hits: int) -> Times:
     """The same hits where the VM itself has breakpoints, as in programs that were launched."""
-    found: dict[str, list[float]] = {}
+    found: Times = {}
     reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=())).split()
     with program(jvm, classes, *reserved) as target:
         editor = Editor()
@@ -376,8 +406,12 @@ _MEASURES = [
     ("first stop", "attach to the first stop", 2),
     ("start", "from the start of the debugger's process to the first stop", 2),
     ("look", "stop to stack, variables and fields in the client", 2),
-    ("look again", "the same after a step", 2),
-    ("step", "a step over a line", 2),
+    ("look again", "the same after the second step of a session", 2),
+    ("tenth look again", "after the tenth", 2),
+    ("each look again", f"after a step, the median of the 2nd to the {_STEPS}th", 2),
+    ("step", "the second step of a session over a line", 2),
+    ("tenth step", "the tenth", 2),
+    ("each step", f"the median of the 2nd to the {_STEPS}th", 2),
     ("condition", f"a hit whose condition is false: `{CONDITION}`", 50),
     ("native condition", "the same in a program that was launched", 50),
     ("log", f"a hit that is logged: `{MESSAGE}`", 50),
@@ -396,10 +430,10 @@ def rows(us: Figures, jdi: Figures, peer: Figures) -> list[Sequence[str]]:
         found.append(
             (
                 title,
-                f"{ratio_of(jdi[name], us[name])} × JDI",
-                time_of(us[name]),
-                time_of(jdi[name]),
-                time_of(peer[name]) if name in peer else "–",
+                f"{_both(name, lambda one: ratio_of(jdi[one], us[one]), us)} × JDI",
+                _both(name, lambda one: time_of(us[one]), us),
+                _both(name, lambda one: time_of(jdi[one]), us),
+                _both(name, lambda one: time_of(peer[one]), us) if name in peer else "–",
                 f"≤ 1/{factor} of JDI: {met}",
             )
         )
@@ -416,6 +450,12 @@ def rows(us: Figures, jdi: Figures, peer: Figures) -> list[Sequence[str]]:
         )
     )
     return found
+
+
+def _both(name: str, shown: Callable[[str], str], us: Figures) -> str:
+    """The best, and the median in brackets, where there is one."""
+    middle = f"median {name}"
+    return f"{shown(name)} ({shown(middle)})" if middle in us else shown(name)
 
 
 def table(measured: list[Sequence[str]]) -> str:
@@ -437,8 +477,9 @@ def main() -> int:
     parser.add_argument(
         "--only-rest", action="store_true", help="what is lost while nothing is stopped, threads"
     )
+    parser.add_argument("--rounds", type=int, help="sessions of each")
     chosen = parser.parse_args()
-    chosen.rounds = 0 if chosen.only_hits or chosen.only_rest else 3 if chosen.quick else 7
+    chosen.rounds = chosen.rounds or (3 if chosen.quick else 7)
     chosen.turns = 10 if chosen.quick else 30
     chosen.hits, chosen.threads = 100_000, 2_000 if chosen.quick else 10_000
     jdk = jvms.distribution_jdk()
@@ -464,9 +505,15 @@ def main() -> int:
             debugged = jvm
             if not list(jvm.home.glob("lib/libjdwp.so")) and jvms.feature_of(jdk) == jvm.feature:
                 debugged = jvms.Jvm(version, jdk)
-            jdi = with_jdi(debugged, jdk, directory, chosen)
-            peer = with_peer(debugged, jdk, directory, chosen.rounds)
-            us = ours(jvm, directory, chosen)
+            us: Figures = {}
+            jdi: Figures = {}
+            peer: Figures = {}
+            if not chosen.only_hits and not chosen.only_rest:
+                us, jdi = sessions(jvm, debugged, jdk, directory, chosen.rounds)
+            if not chosen.only_sessions:
+                peer = with_peer(debugged, jdk, directory, chosen.rounds) if us else {}
+                jdi |= with_jdi(debugged, jdk, directory, chosen)
+                us |= ours(jvm, directory, chosen)
             found = table(rows(us, jdi, peer))
             missed |= "missed" in found
             print(f"JDK {version}, {chosen.threads:,} threads\n")

@@ -17,6 +17,7 @@ import java.util.concurrent.locks.LockSupport;
 public class DebuggedWork {
     static volatile boolean beats;
     static int sink;
+    static int rounds;
 
     static class Order {
         final String customer = "Ada";
@@ -29,6 +30,11 @@ public class DebuggedWork {
             String label = customer;
             total = (total + price) % 1000; // ADD
             sink += label.length();
+            for (int left = rounds; left > 0; left--) {
+                price += left;
+                total += price % 3;
+                sink += total;
+            }
             return total;
         }
     }
@@ -97,6 +103,7 @@ public class DebuggedWork {
                     System.out.println(work(number));
                     break;
                 case "beat":
+                    rounds = 10 * number; // for who steps through them
                     beats = number != 0;
                     System.out.println(number);
                     break;
