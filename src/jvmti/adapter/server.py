@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from io import RawIOBase
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from jvmti.adapter.initialization import Initialization
 from jvmti.adapter.protocol.conversation import Conversation
@@ -61,6 +61,11 @@ class Answers(Mapping[str, Answer]):
     def __getitem__(self, command: str) -> Answer:
         found = self._first.get(command)
         return self._others().answers[command] if found is None else found
+
+    def get(self, command: str, default: Any = None) -> Any:
+        """The answer to a request: one of all, once they are there."""
+        subjects = self._subjects
+        return super().get(command) if subjects is None else subjects.answers.get(command, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._others().answers)

@@ -60,6 +60,9 @@ class Arguments:
         Raises:
             RequestFailed: it is something else, or missing without a default.
         """
+        given = self.values.get(name)
+        if type(given) is int and -_LARGEST <= given <= _LARGEST:
+            return given
         found: int | None = self._get(name, int)
         return self._needed(name, default) if found is None else found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import queue
 import threading
@@ -11,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
-from jvmti.adapter.protocol.framing import Framing, MalformedMessage, StreamLost
+from jvmti.adapter.protocol.framing import Encoded, Framing, MalformedMessage, StreamLost
 from jvmti.adapter.protocol.progress import Progress, name_of
 from jvmti.adapter.protocol.requests import Answer
 from jvmti.interface.errors import Error
@@ -70,7 +71,7 @@ class Conversation:
     def event(self, name: str, /, **body: Any) -> None:
         """Send an event; values that are ``None`` are left out."""
         given = {key: value for key, value in body.items() if value is not None}
-        self._send({"type": "event", "event": name, "body": given})
+        self._send(json.dumps({"type": "event", "event": name, "body": given}))
 
     def output(self, text: str, category: str = "console") -> None:
         """Show text to the user."""
@@ -95,7 +96,7 @@ class Conversation:
             self._asked[number] = answered
 
         message = {"type": "request", "command": command, "arguments": arguments}
-        self._send(message, numbered)
+        self._send(json.dumps(message), numbered)
         try:
             return answered.get(timeout=timeout)
         except queue.Empty:
@@ -108,9 +109,7 @@ class Conversation:
         """Send the messages of other threads after those that the calling thread sends inside."""
         return self._framing.held()
 
-    def _send(
-        self, message: dict[str, Any], numbered: Callable[[int], object] | None = None
-    ) -> None:
+    def _send(self, message: str, numbered: Callable[[int], object] | None = None) -> None:
         try:
             self._framing.write(message, numbered)
         except (OSError, ValueError) as error:
@@ -178,7 +177,7 @@ class Conversation:
         """
         me = threading.get_ident()
         try:
-            while not self.is_over.is_set():
+            while True:
                 if self._reader != me:
                     self._reading.acquire()
                     self._reader = me
@@ -203,7 +202,7 @@ class Conversation:
     def _answer_waiting(self) -> None:
         while True:
             with self._lock:
-                if self.is_over.is_set() or not self._waiting:
+                if not self._waiting or self.is_over.is_set():
                     self._is_answering = False
                     is_last = self._input_is_over
                     break
@@ -245,19 +244,22 @@ class Conversation:
 
     def _arrived(self, message: Any) -> bool:
         """Note a message; return whether the calling thread is to answer it."""
-        if isinstance(message, dict) and message.get("type") == "response":
+        if not isinstance(message, dict):
+            return False
+        kind, command = message.get("type"), message.get("command")
+        if kind == "response":
             number = message.get("request_seq")
             answered = self._asked.get(number) if isinstance(number, int) else None
             if answered is not None:
                 answered.put(message.get("success") is True)
             return False
-        if not isinstance(message, dict) or message.get("type") == "event":
+        if kind == "event":
             return False  # nobody waits for it
-        if message.get("command") == "cancel" and isinstance(message.get("arguments"), dict):
+        if command == "cancel" and isinstance(message.get("arguments"), dict):
             self._cancel_request(message["arguments"].get("requestId"))
             if message["arguments"].get("progressId") == name_of(self._current):
                 self._cancel_request(self._current)
-        if message.get("command") in ("disconnect", "terminate"):
+        if command == "disconnect" or command == "terminate":
             self._cancel_request(self._current)
         with self._lock:
             self._waiting.append(message)
@@ -286,22 +288,21 @@ class Conversation:
             if number in self._cancelled or self._input_is_over:
                 self._cancelled.discard(number)
                 self._cancel.set()
-        response: dict[str, Any] = {
-            "type": "response",
-            "request_seq": number,
-            "command": command if isinstance(command, str) else "",
-        }
         self.progress.begin(number, command)
         try:
             try:
-                response |= self._outcome(command, message)
+                succeeds, outcome = self._outcome(command, message)
             finally:
                 self.progress.end()
                 with self._lock:
                     self._current = None
+            name = json.dumps(command if isinstance(command, str) else "")
+            response = (
+                f'{{"type": "response", "request_seq": {number}, "command": {name}, {outcome}}}'
+            )
             before, self._meanwhile = self._meanwhile, []
             after, self._afterwards = self._afterwards, []
-            if response["success"] and before:
+            if succeeds and before:
                 with self.held():
                     for action in before:
                         action()
@@ -309,7 +310,7 @@ class Conversation:
             else:
                 self._send(response)
             for action in after:
-                if response["success"]:
+                if succeeds:
                     self._do(action, command)
         finally:
             if self._holds:
@@ -325,7 +326,8 @@ class Conversation:
                 log.error("after %s", command, exc_info=error)
             self.output(f"{printable(str(error))}\n", "important")
 
-    def _outcome(self, command: Any, message: dict[str, Any]) -> dict[str, Any]:
+    def _outcome(self, command: Any, message: dict[str, Any]) -> tuple[bool, str]:
+        """Whether a request succeeds, and the rest of its response as JSON."""
         try:
             if self._cancel.is_set():
                 raise RequestCancelled(_CANCELLED)
@@ -337,22 +339,28 @@ class Conversation:
                 raise RequestFailed(f"there is no request {printable(command, 80)!r}{near}")
             body = answer(Arguments(command, message.get("arguments")))
         except RequestCancelled:
-            return {"success": False, "message": _CANCELLED, "body": {}}
+            return _refusal(_CANCELLED, {})
         except (Error, LookupError, ValueError, TypeError, ArithmeticError, OSError) as error:
             if not isinstance(error, Error):
                 log.debug("%s failed", command, exc_info=error)
-            return failure(error)
+            return _failure(error)
         except Exception as error:  # a fault of ours must not end the session
             log.error("%s failed", command, exc_info=error)
-            return failure(error)
-        return {"success": True} if body is None else {"success": True, "body": body}
+            return _failure(error)
+        if body is None:
+            return True, '"success": true'
+        text = body if isinstance(body, Encoded) else json.dumps(body)
+        return True, f'"success": true, "body": {text}'
 
 
-def failure(error: BaseException) -> dict[str, Any]:
-    """The parts of a response that say why a request failed."""
+def _failure(error: BaseException) -> tuple[bool, str]:
     text = explained(error)
     shown = {"id": _FAILED, "format": text.replace("{", "(").replace("}", ")"), "showUser": False}
-    return {"success": False, "message": text, "body": {"error": shown}}
+    return _refusal(text, {"error": shown})
+
+
+def _refusal(message: str, body: dict[str, Any]) -> tuple[bool, str]:
+    return False, json.dumps({"success": False, "message": message, "body": body})[1:-1]
 
 
 def explained(error: BaseException) -> str:
@@ -363,4 +371,4 @@ def explained(error: BaseException) -> str:
     return text or type(error).__name__
 
 
-__all__ = ["Conversation", "RequestCancelled", "explained", "failure"]
+__all__ = ["Conversation", "RequestCancelled", "explained"]

@@ -18,8 +18,7 @@ _LONGEST_LINE = 8 << 10
 """Bytes of a line of a header at most."""
 _HEADER = b"content-length:"
 _USUAL = re.compile(rb"Content-Length: ([0-9]{1,7})\r\n\r\n")
-"""The header as most clients write it."""
-_NO_BODY = "null}"
+"""The header as most clients write it; the message comes with it, and nothing behind."""
 _AT_ONCE = 1 << 16
 """Bytes to ask for at once."""
 
@@ -61,6 +60,14 @@ class Framing:
             MalformedMessage: it is not JSON.
             StreamLost: it is longer than any message can be, or has no length.
         """
+        if not self._arrived:
+            data = self._reader.read(_AT_ONCE)
+            if not data:
+                return None
+            usual = _USUAL.match(data)
+            if usual is not None and len(data) - usual.end() == int(usual[1]):
+                return _parsed(data[usual.end() :])
+            self._arrived += data
         length = self._length()
         if length is None:
             return None
@@ -69,20 +76,10 @@ class Framing:
                 return None
         body = bytes(self._arrived[:length])
         del self._arrived[:length]
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise MalformedMessage(f"a message is not JSON: {error}") from None
+        return _parsed(body)
 
     def _length(self) -> int | None:
         length: int | None = None
-        if not self._arrived and not self._read_more():
-            return None
-        if (usual := _USUAL.match(self._arrived)) is not None:
-            length, end = int(usual[1]), usual.end()
-            del usual  # which keeps the bytes
-            del self._arrived[:end]
-            return length
         while True:
             line = self._line()
             if line is None:
@@ -117,13 +114,11 @@ class Framing:
         """Messages of other threads come after those that the calling thread writes inside."""
         return self._writing
 
-    def write(
-        self, message: dict[str, Any], numbered: Callable[[int], object] | None = None
-    ) -> None:
+    def write(self, message: str, numbered: Callable[[int], object] | None = None) -> None:
         """Send a message, which gets the next number.
 
         Args:
-            message: the message.
+            message: the message as JSON, without its number.
             numbered: called with the number before the message goes.
 
         Raises:
@@ -133,14 +128,16 @@ class Framing:
             self._sequence += 1
             if numbered is not None:
                 numbered(self._sequence)
-            body = message.get("body")
-            if isinstance(body, Encoded):
-                head = json.dumps({"seq": self._sequence, **message, "body": None})
-                whole = f"{head.removesuffix(_NO_BODY)}{body}}}".encode()
-            else:
-                whole = json.dumps({"seq": self._sequence, **message}).encode()
+            whole = f'{{"seq": {self._sequence}, {message[1:]}'.encode()
             self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(whole), whole))
             self._writer.flush()
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body.decode())
+    except (ValueError, RecursionError) as error:
+        raise MalformedMessage(f"a message is not JSON: {error}") from None
 
 
 __all__ = ["Encoded", "Framing", "MalformedMessage", "StreamLost"]
