@@ -124,7 +124,7 @@ def test_values_to_show_come_with_how_arrays_and_lists_begin(vm: jvmti.VM, kept:
         vm.jni.set_object_array_element(array, at, value)
     assert [repr(one) for one in values]
     before = vm.stats.messages
-    found = dict(zip(names, shown_variables(vm, None, array), strict=False))
+    found = dict(zip(names, shown_variables(vm, array), strict=False))
     assert vm.stats.messages - before == 2  # one of them asks for the count
     bare = {name for name, (_, contents) in found.items() if contents is None}
     assert bare == {"LinkedList", "colour"}
@@ -133,7 +133,7 @@ def test_values_to_show_come_with_how_arrays_and_lists_begin(vm: jvmti.VM, kept:
             assert short_with(value, contents) == repr(kept(name))
     long = vm.jni.new_object_array(1000, vm.find_class("java.lang.Object"))
     vm.jni.set_object_array_element(array, 0, long)
-    first, contents = shown_variables(vm, None, array)[0]
+    first, contents = shown_variables(vm, array)[0]
     assert (first, contents) == (long, Contents(1000, [None] * ITEMS))
 
 

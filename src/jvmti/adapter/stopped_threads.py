@@ -26,6 +26,7 @@ from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.model.threads.frames import read_stack
 
 if TYPE_CHECKING:
+    from jvmti.adapter.showing.variables import ShownPart
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.threads.frames import Frame, Stack
     from jvmti.model.threads.java_thread import Thread
@@ -75,6 +76,31 @@ class _Job:
         return self._result
 
 
+class Shown:
+    """The texts shown of a thread at its stop, and at those before that it has stepped from.
+
+    Attributes:
+        frames: of frames, as JSON, by their places.
+        page: the frames that were asked for last, and this of each.
+        stack: the last stack that was read.
+        parts: of variables, as JSON.
+        parts_before: the same at the stop before.
+        classes: the classes of methods.
+    """
+
+    def __init__(self) -> None:
+        self.frames: dict[Hashable, str] = {}
+        self.page: tuple[Sequence[Frame], list[str]] = (), []
+        self.stack: Stack | None = None
+        self.parts: dict[Hashable, ShownPart] = {}
+        self.parts_before: dict[Hashable, ShownPart] = {}
+        self.classes: dict[Method, Class] = {}
+
+    def begin_stop(self) -> None:
+        """The thread has stopped again."""
+        self.parts_before, self.parts = self.parts, {}
+
+
 class HaltedThread:
     """A thread that is stopped for the client; base of `StoppedThread` and `PausedThread`.
 
@@ -86,8 +112,7 @@ class HaltedThread:
         stack: as far as it is known.
         text: more of the reason.
         frame_numbers: the numbers of its first frames.
-        shown_frames: what was shown of frames, as JSON, by their places; see `HaltedThreads.add`.
-        classes: the classes of methods in it.
+        shown: what was shown of it; see `HaltedThreads.add`.
     """
 
     stop: Stop | None = None
@@ -101,8 +126,7 @@ class HaltedThread:
         self.text = text
         self.stack: Stack | None = None
         self.frame_numbers: list[int] = []
-        self.shown_frames: dict[Hashable, str] = {}
-        self.classes: dict[Method, Class] = {}
+        self.shown = Shown()
 
     def run(self, function: Callable[[], T], conversation: Conversation) -> T:
         """Run a function where it can use the thread, and return its result.
@@ -130,7 +154,9 @@ class HaltedThread:
         known = self.stack
         if known is None or len(known.frames) < min(most, known.depth):
             # A step from here may go by as many.
-            known = self.stack = read_stack(self.thread, max(most, DEEPEST), before=True)
+            most_read, last = max(most, DEEPEST), self.shown.stack
+            known = read_stack(self.thread, most_read, before=True, last=last)
+            self.stack = self.shown.stack = known
         return known.frames[:most]
 
 
@@ -261,7 +287,8 @@ class HaltedThreads:
             self._threads[halted.id] = halted
             if halted.id in self._kept:
                 last, _ = self._kept[halted.id]
-                halted.shown_frames, halted.classes = last.shown_frames, last.classes
+                halted.shown = last.shown
+                halted.shown.begin_stop()
         if before is not None:
             self._references.forget(before)
             before.resume()
@@ -309,7 +336,7 @@ class HaltedThreads:
         """Classes or sources are others than before: frames are shown anew."""
         with self._lock:
             for one in [*self._threads.values(), *(halted for halted, _ in self._kept.values())]:
-                one.shown_frames.clear()
+                one.shown = Shown()
                 one.stack = None
 
     def close(self) -> None:
@@ -391,4 +418,4 @@ def _cancel(requests: Sequence[StopRequest]) -> None:
             log.debug("%r ends with its thread: %s", one, error)
 
 
-__all__ = ["HaltedThread", "HaltedThreads", "PausedThread", "StoppedThread"]
+__all__ = ["HaltedThread", "HaltedThreads", "PausedThread", "Shown", "StoppedThread"]

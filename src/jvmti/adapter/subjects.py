@@ -42,9 +42,8 @@ class Subjects:
         session = DebugSession(conversation, initialization)
         evaluation = Evaluation(session)
         sources = SourcePlaces(session)
-        memory = ArrayMemory(session)
         addresses = CodeAddresses()
-        variables = VariableRequests(session, evaluation, memory)
+        variables = VariableRequests(session, evaluation)
         replacement = ReplacementRequests(session)
         saved = SavedSources(session, sources, replacement)
         self._launching = LaunchRequests(session, saved, token)
@@ -67,7 +66,7 @@ class Subjects:
                 replacement,
                 EvaluateRequests(session, evaluation, variables),
                 sources,
-                memory,
+                ArrayMemory(session, variables),
             ]
         )
 

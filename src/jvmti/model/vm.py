@@ -67,6 +67,7 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.model.objects.reading import ReadyCall
     from jvmti.profile.tables import Kind
     from jvmti.profiling.flight_recording import FlightRecording
     from jvmti.profiling.live_profile import LiveProfile
@@ -168,6 +169,8 @@ class VM:
         self.classes = Classes(self)
         self.source_path = SourcePath(self)
         self.methods = Methods(self)
+        self._shows_variables: ReadyCall | None = None
+        self._locates_stacks: dict[tuple[int, bool], ReadyCall] = {}
         self._bootstrap_classes: dict[str, Class] = {}
         self._lookup_env: Env | None = None
         self._capability_pool = CapabilityPool(self)

@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, final
 
 from jvmti.deferred import is_array, numpy
@@ -99,8 +99,11 @@ class Ownership:
         with self._lock:
             return self._wrap(handle)
 
-    def wrap_all(self, handles: Iterable[int]) -> list[Any]:
+    def wrap_all(self, handles: Sequence[int]) -> list[Any]:
         """The Python objects for handles that the agent sent, counted; ``None`` for each 0."""
+        issued = list(map(self._issued.get, handles))
+        if all(issued):
+            return issued  # the methods of a stack, most of them known
         found = []
         with self._lock:
             for handle in handles:

@@ -440,15 +440,20 @@ class Session:
                 return
             inner, conversation = conversation, conversation.outer
 
+    def enter(self, conversation: Conversation | None) -> Conversation | None:
+        """Route the calling thread's calls through a conversation; return that before."""
+        local = self._local
+        outer, local.conversation = local.conversation, conversation
+        return outer
+
     @contextmanager
     def within(self, conversation: Conversation | None) -> Iterator[None]:
         """The calling thread's calls belong to this conversation inside the block."""
-        outer = self._local.conversation
-        self._local.conversation = conversation
+        outer = self.enter(conversation)
         try:
             yield
         finally:
-            self._local.conversation = outer
+            self.enter(outer)
 
     def answer_frame(self, conversation: int, payload: bytes) -> bytes:
         """The frame that ends a conversation, after the releases that are due."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from jvmti.adapter.protocol.arguments import RequestFailed
@@ -18,26 +17,39 @@ class References:
     """
 
     def __init__(self) -> None:
-        self._next = itertools.count(1)
+        self._next = 1
         self._things: dict[int, tuple[Hashable, Any]] = {}
         self._by_owner: dict[Hashable, list[int]] = {}
+        self._ranges: dict[Hashable, list[tuple[range, Callable[[int], Any]]]] = {}
         self._lock = threading.Lock()
 
     def add(self, owner: Hashable, thing: Any) -> int:
         """A new number for a thing."""
         with self._lock:
-            number = next(self._next)
+            number = self._next
+            self._next = number + 1
             self._things[number] = owner, thing
             self._by_owner.setdefault(owner, []).append(number)
             return number
 
-    def add_all(self, owner: Hashable, things: Sequence[Any]) -> list[int]:
-        """A new number for each of some things."""
+    def add_range(self, owner: Hashable, count: int, make: Callable[[int], Any]) -> range:
+        """New numbers for things of which few are asked for: each is made by its place then."""
         with self._lock:
-            numbers = list(itertools.islice(self._next, len(things)))
-            self._things.update(zip(numbers, ((owner, one) for one in things), strict=True))
-            self._by_owner.setdefault(owner, []).extend(numbers)
+            numbers = range(self._next, self._next + count)
+            self._next += count
+            self._ranges.setdefault(owner, []).append((numbers, make))
             return numbers
+
+    def _made(self, number: int) -> tuple[Hashable, Any] | None:
+        """The thing of a number in a range, made now."""
+        for owner, ranges in self._ranges.items():
+            for numbers, make in ranges:
+                if number in numbers:
+                    made = owner, make(number - numbers.start)
+                    self._things[number] = made
+                    self._by_owner.setdefault(owner, []).append(number)
+                    return made
+        return None
 
     def get(self, number: int, kind: type[Any], what: str) -> tuple[Any, Any]:
         """The owner and the thing of a number.
@@ -51,7 +63,7 @@ class References:
             RequestFailed: there is none: its thread has resumed, or there never was one.
         """
         with self._lock:
-            found = self._things.get(number)
+            found = self._things.get(number) or self._made(number)
         if found is None:
             raise RequestFailed(
                 f"there is no {what} {number}: its thread has resumed since, or it was never given"
@@ -63,6 +75,7 @@ class References:
     def forget(self, owner: Hashable) -> list[Any]:
         """Drop all numbers of an owner; return what they stood for."""
         with self._lock:
+            self._ranges.pop(owner, None)
             numbers = self._by_owner.pop(owner, ())
             return [self._things.pop(number)[1] for number in numbers]
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
-from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.adapter.showing.value_parts import ArrayParts
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
+    from jvmti.adapter.showing.variables import VariableRequests
 
 _SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "J": 8, "F": 4, "D": 8}
 _REFERENCE = re.compile(r"array:([0-9]{1,15})\Z")
@@ -19,30 +20,17 @@ _MOST = 1 << 24
 """Bytes in a response at most."""
 
 
-class ArrayReference:
-    """An array whose memory has a number.
-
-    Attributes:
-        array: the array.
-    """
-
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
 class ArrayMemory:
     """Answers requests for the memory of arrays.
 
     Args:
         session: what requests share.
+        variables: has given their parts the numbers that stand for them.
     """
 
-    def __init__(self, session: DebugSession) -> None:
+    def __init__(self, session: DebugSession, variables: VariableRequests) -> None:
         self._session = session
-
-    def of(self, halted: HaltedThread, array: Any) -> str:
-        """A reference to the memory of a primitive array, while its thread is stopped."""
-        return f"array:{self._session.references.add(halted, ArrayReference(array))}"
+        self._variables = variables
 
     @answers("readMemory")
     def read_memory(self, given: Arguments) -> dict[str, Any]:
@@ -53,14 +41,16 @@ class ArrayMemory:
             raise RequestFailed(
                 f"{reference[:40]!r} is no memory to read: only primitive arrays have some"
             )
-        halted, held = self._session.references.get(int(found[1]), ArrayReference, "array")
+        halted, parts = self._variables.parts(int(found[1]))
+        if not isinstance(parts, ArrayParts):
+            raise RequestFailed(f"{reference[:40]!r} is no array")
         start = given.number("offset", 0)
         count = given.number("count")
         if count < 0:
             raise RequestFailed(f"readMemory: count is negative: {count}")
 
         def read() -> dict[str, Any]:
-            array = held.array
+            array = parts.array
             size = _SIZES[array.cls.signature[1]]
             whole = len(array) * size
             first, last = max(start, 0), min(start + min(count, _MOST), whole)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from operator import is_
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments
 from jvmti.adapter.protocol.framing import Encoded
 from jvmti.adapter.protocol.requests import answers
-from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.adapter.stopped_threads import HaltedThread, Shown
 from jvmti.model.threads.frames import Frame
 from jvmti.text.printable import printable
 
@@ -73,19 +75,17 @@ class StackRequests:
         start = max(given.number("startFrame", 0), 0)
         levels = given.number("levels", 0)
         most = start + (levels if levels > 0 else _LEVELS)
-        as_parameters = given.inner("format").flag("parameterTypes", True)
+        as_parameters = not given.has("format") or given.inner("format").flag(
+            "parameterTypes", True
+        )
 
         def read() -> Encoded:
             page = halted.frames(most)[start:]
             numbers = self._numbers(halted, start + len(page))[start : start + len(page)]
-            known = halted.shown_frames
-            shown = []
-            for one, number in zip(page, numbers, strict=True):
-                key = one.method, one.location, one.line, as_parameters
-                text = known.get(key)
-                if text is None:
-                    text = known[key] = json.dumps(self._shown(one, as_parameters))[1:]
-                shown.append(f'{{"id": {number}, {text}')
+            texts = self._texts(halted.shown, page, as_parameters)
+            shown = [
+                f'{{"id": {number}, {text}' for number, text in zip(numbers, texts, strict=True)
+            ]
             depth = 0 if halted.stack is None else halted.stack.depth
             return Encoded(f'{{"stackFrames": [{", ".join(shown)}], "totalFrames": {depth}}}')
 
@@ -94,10 +94,30 @@ class StackRequests:
     def _numbers(self, halted: HaltedThread, count: int) -> list[int]:
         """The numbers of the first frames, as long as their thread is stopped."""
         known = halted.frame_numbers
-        if len(known) < count:
-            more = [FrameReference(halted, depth) for depth in range(len(known), count)]
-            known += self._session.references.add_all(halted, more)
+        first = len(known)
+        if first < count:
+            known += self._session.references.add_range(
+                halted, count - first, lambda place: FrameReference(halted, first + place)
+            )
         return known
+
+    def _texts(self, shown: Shown, page: Sequence[Frame], as_parameters: bool) -> list[str]:
+        """Frames as JSON, but for their numbers and the brace before them."""
+        before, texts = shown.page
+        if as_parameters and len(before) == len(page) and all(map(is_, before[1:], page[1:])):
+            texts = [self._text(shown, one, True) for one in page[:1]] + texts[1:]
+        else:
+            texts = [self._text(shown, one, as_parameters) for one in page]
+        shown.page = (page, texts) if as_parameters else ((), [])
+        return texts
+
+    def _text(self, shown: Shown, frame: Frame, as_parameters: bool) -> str:
+        # By its handle: to hash a method takes Python code.
+        key = frame.method._handle, frame.location, frame.line, as_parameters
+        text = shown.frames.get(key)
+        if text is None:
+            text = shown.frames[key] = json.dumps(self._shown(frame, as_parameters))[1:]
+        return text
 
     def _shown(self, frame: Frame, as_parameters: bool) -> dict[str, Any]:
         """A frame as the protocol has it, but for its number."""

@@ -20,7 +20,7 @@ from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import Contents, read_elements
 from jvmti.model.values.containers import Reader, contents_of
 from jvmti.model.values.conversion import supertypes
-from jvmti.model.values.shown import shown_fields
+from jvmti.model.values.shown import shown_fields, shown_object
 from jvmti.model.values.views import known_size
 
 if TYPE_CHECKING:
@@ -113,21 +113,15 @@ class FrameParts(Parts):
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""
         locals_ = self._frame().locals
-        variables = locals_.variables
-        values = locals_.shown()
         found = []
-        for one in variables:
-            key: Any = one.slot if one.name is None else one.name
+        for one, shown in locals_.shown():
             name = f"slot{one.slot}" if one.name is None else one.name
-            if key in values:
-                value, contents = values.pop(key)
-                found.append(Part(name, value, one.signature, one.name, contents))
-            else:
-                failure = _unreadable(locals_, key)
+            if shown is None:
+                failure = _unreadable(locals_, one.slot if one.name is None else one.name)
                 found.append(Part(name, None, one.signature, failure=failure, is_final=True))
-        for key, (value, contents) in values.items():
-            name = f"slot{key}" if isinstance(key, int) else key
-            found.append(Part(name, value, contents=contents))
+            else:
+                value, contents = shown
+                found.append(Part(name, value, one.signature, one.name, contents))
         found.sort(key=lambda part: part.name != "this")
         return found
 
@@ -159,14 +153,14 @@ class FieldParts(Parts):
         self._item = item
         self.path = path
         layout = layout_of(item.cls)
-        self._keys, self._fields = layout.keys, layout.fields
-        self._has_static = any(one.is_static for one in layout.places)
+        self._keys = layout.keys
+        self._has_static = bool(layout.static)
         self.named = len(self._keys) + self._has_static
 
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""
         places = self._keys
-        values = shown_fields(self._vm, self._item, self._fields)
+        values = shown_object(self._vm, self._item)
         found = [
             Part(key, value, one.signature, self._below(f".{key}"), contents, is_final=one.is_final)
             for (key, one), (value, contents) in zip(places.items(), values, strict=True)
@@ -195,7 +189,7 @@ class StaticParts(Parts):
     def __init__(self, vm: VM, cls: Any) -> None:
         self._vm = vm
         self._cls = cls
-        self._places = [one for one in layout_of(cls).places if one.is_static]
+        self._places = layout_of(cls).static
         self.named = len(self._places)
 
     def read_named(self) -> list[Part]:
@@ -232,7 +226,7 @@ class ArrayParts(Parts):
 
     def __init__(self, vm: VM, array: Any, length: int, path: str | None = None) -> None:
         self._vm = vm
-        self._array = array
+        self.array = array
         self.path = path
         self.indexed = length
         signature = array.cls.signature[1:]
@@ -241,10 +235,10 @@ class ArrayParts(Parts):
     def read_indexed(self, start: int, count: int) -> list[Part]:
         """See `Parts.read_indexed`."""
         values: list[Any]
-        if isinstance(self._array, refs.ObjectArray):
-            values = read_elements(self._vm, self._array, start, count, timeout=_WITHIN)
+        if isinstance(self.array, refs.ObjectArray):
+            values = read_elements(self._vm, self.array, start, count, timeout=_WITHIN)
         else:
-            values = listed_numbers(self._array, start, count)
+            values = listed_numbers(self.array, start, count)
         return [
             Part(str(number), value, self._signature, self._below(f"[{number}]"))
             for number, value in enumerate(values, start)
@@ -252,7 +246,7 @@ class ArrayParts(Parts):
 
     def write(self, name: str, value: Any) -> None:
         """See `Parts.write`."""
-        self._array[_index(name)] = value
+        self.array[_index(name)] = value
 
 
 class CollectionParts(Parts):

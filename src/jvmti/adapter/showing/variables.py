@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
+from jvmti.adapter.protocol.framing import Encoded
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.shown_values import has_parts, text_of, type_of
 from jvmti.adapter.showing.value_parts import (
@@ -18,16 +20,19 @@ from jvmti.adapter.showing.value_parts import (
     parts_of,
 )
 from jvmti.adapter.stopped_threads import HaltedThread
+from jvmti.model.objects.java_object import Object
+from jvmti.model.values.views import is_opaque
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
-    from jvmti.adapter.showing.memory import ArrayMemory
     from jvmti.adapter.showing.stacks import FrameReference
 
 _AT_ONCE = 100
 """Elements at most that are read without the Python thread of the stop."""
+_PLAIN = frozenset((bool, int, str, type(None)))
+"""Types of values that are shown alike where they are equal."""
 _PAGE = 1000
 """Elements in a response, where the client does not say how many."""
 
@@ -45,19 +50,65 @@ class PartsReference:
         self.frame = frame
 
 
+class ShownPart:
+    """A part that was shown: the next stop of a stepping thread shows most of them again.
+
+    Args:
+        part: the part.
+        text: as JSON, but for the end.
+        parts: those of its value.
+    """
+
+    __slots__ = ("_contents", "_stays", "_value", "parts", "text")
+
+    def __init__(self, part: Part, text: str, parts: Parts | None) -> None:
+        self._value, self._contents = part.value, part.contents
+        self.text = text
+        self.parts = parts
+        # The text of another object may say what has not been read for it.
+        self._stays = _has_own_parts(part) and (
+            type(part.value) in _PLAIN
+            or part.contents is not None
+            or (type(part.value) is Object and is_opaque(part.value))
+        )
+
+    def is_of(self, part: Part) -> bool:
+        """Whether a part of that name is shown alike."""
+        if not self._stays or not _has_own_parts(part) or not _is_same(self._value, part.value):
+            return False
+        mine, its = self._contents, part.contents
+        if mine is None or its is None:
+            return mine is its
+        same = mine.size == its.size and len(mine.items) == len(its.items)
+        return same and all(map(_is_same, mine.items, its.items))
+
+
+def _has_own_parts(part: Part) -> bool:
+    return part.parts is None and part.failure is None
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two values are one, as far as that is known without the agent."""
+    if one is other:
+        return True
+    return type(one) in _PLAIN and type(one) is type(other) and bool(one == other)
+
+
+def _has_memory(value: Any) -> bool:
+    return isinstance(value, refs.Array) and not isinstance(value, refs.ObjectArray)
+
+
 class VariableRequests:
     """Answers requests about variables.
 
     Args:
         session: what requests share.
         evaluation: evaluates what variables are set to.
-        memory: the memory of arrays.
     """
 
-    def __init__(self, session: DebugSession, evaluation: Evaluation, memory: ArrayMemory) -> None:
+    def __init__(self, session: DebugSession, evaluation: Evaluation) -> None:
         self._session = session
         self._evaluation = evaluation
-        self._memory = memory
 
     def scopes(self, halted: HaltedThread, reference: FrameReference) -> list[dict[str, Any]]:
         """The groups of variables of a frame; to be called by way of `HaltedThread.run`."""
@@ -71,9 +122,10 @@ class VariableRequests:
         local = FrameParts(reference.frame, is_quick=reference.depth == 0)
         if not frame.is_native:
             found.append(("Locals", local, "locals", False))
-        cls = halted.classes.get(frame.method)
+        classes = halted.shown.classes
+        cls = classes.get(frame.method)
         if cls is None:
-            cls = halted.classes[frame.method] = frame.method.declaring_class
+            cls = classes[frame.method] = frame.method.declaring_class
         reference.cls = cls
         static = StaticParts(self._session.vm, reference.cls)
         if static.named:
@@ -92,13 +144,13 @@ class VariableRequests:
         return scopes
 
     @answers("variables")
-    def variables(self, given: Arguments) -> dict[str, Any]:
+    def variables(self, given: Arguments) -> Encoded:
         """The parts of something, or a page of them."""
         halted, reference = self._get(given)
         only = given.text("filter", "")
         start = max(given.number("start", 0), 0)
         count = given.number("count", 0)
-        as_hex = given.inner("format").flag("hex")
+        as_hex = given.has("format") and given.inner("format").flag("hex")
 
         parts: Parts = reference.parts
         end = start
@@ -106,7 +158,7 @@ class VariableRequests:
             most = count if count > 0 else _PAGE if only != "indexed" else parts.indexed
             end = min(start + most, parts.indexed)
         found: list[Part] = []
-        shown: list[dict[str, Any]] = []
+        shown: list[str] = []
 
         def read() -> None:
             if end > start:
@@ -122,9 +174,7 @@ class VariableRequests:
                 read()
             try:
                 for one in found[len(shown) :]:
-                    shown.append(
-                        self.shown(halted, one, reference.frame, as_hex, asks_program=asks_program)
-                    )
+                    shown.append(self._text(halted, one, reference.frame, as_hex, asks_program))
             except AsksProgram:
                 return False
             return True
@@ -133,7 +183,7 @@ class VariableRequests:
         is_quick = parts.is_quick and end - start <= _AT_ONCE
         if not (is_quick and session.run_at_once(halted, lambda: show(False))):
             session.run(halted, lambda: show(True))  # the rest
-        return {"variables": shown}
+        return Encoded(f'{{"variables": [{", ".join(shown)}]}}')
 
     def _get(self, given: Arguments) -> tuple[HaltedThread, PartsReference]:
         number = given.number("variablesReference")
@@ -142,69 +192,88 @@ class VariableRequests:
         )
         return halted, reference
 
-    def shown(
+    def _text(
         self,
         halted: HaltedThread,
         part: Part,
         frame: FrameReference | None,
-        as_hex: bool = False,
-        *,
-        asks_program: bool = True,
-    ) -> dict[str, Any]:
-        """A part as the client shows it; to be called by way of `HaltedThread.run`.
+        as_hex: bool,
+        asks_program: bool,
+    ) -> str:
+        """A part as JSON, to be called by way of `HaltedThread.run`.
 
         Raises:
             AsksProgram: only code of the program has it, which may not run.
         """
+        key = part.name, part.path, part.signature, part.is_static, part.is_final, as_hex
+        known = halted.shown.parts_before.get(key)
+        if known is None or not known.is_of(part):
+            described, parts = self._described(part, as_hex, asks_program=asks_program)
+            known = ShownPart(part, json.dumps(described)[:-1], parts)
+        halted.shown.parts[key] = known
+        if known.parts is None:
+            return f'{known.text}, "variablesReference": 0}}'
+        number = self._session.references.add(halted, PartsReference(known.parts, frame))
+        memory = f', "memoryReference": "array:{number}"' if _has_memory(part.value) else ""
+        return f'{known.text}, "variablesReference": {number}{memory}}}'
+
+    def _described(
+        self, part: Part, as_hex: bool, *, asks_program: bool
+    ) -> tuple[dict[str, Any], Parts | None]:
+        """A part as the client shows it, but for the number of its parts; and these."""
         shown: dict[str, Any] = {"name": printable(part.name) or '""'}
+        parts: Parts | None = None
         attributes = ["static"] if part.is_static else []
         if part.is_final:
             attributes.append("readOnly")
         if part.failure is not None:
-            shown |= {"value": f"<{printable(part.failure)}>", "variablesReference": 0}
+            shown["value"] = f"<{printable(part.failure)}>"
             attributes.append("failedEvaluation")
         elif part.parts is not None and part.value is None:
-            number = self._session.references.add(halted, PartsReference(part.parts, frame))
-            shown |= {"value": "", "variablesReference": number}
+            shown["value"], parts = "", part.parts
         else:
-            shown |= self.value(halted, part, frame, as_hex, asks_program=asks_program)
+            described, parts = self._value(part, as_hex, asks_program=asks_program)
+            shown |= described
         if part.path is not None:
             shown["evaluateName"] = part.path
         if attributes:
             shown["presentationHint"] = {"attributes": attributes}
-        return shown
+        return shown, parts
 
-    def value(
-        self,
-        halted: HaltedThread,
-        part: Part,
-        frame: FrameReference | None,
-        as_hex: bool = False,
-        *,
-        asks_program: bool = True,
-    ) -> dict[str, Any]:
-        """The value of a part, its type and the number of its parts; raises as `shown` does."""
+    def _value(
+        self, part: Part, as_hex: bool, *, asks_program: bool
+    ) -> tuple[dict[str, Any], Parts | None]:
+        """The value of a part, its type, and its parts."""
         value = part.value
-        shown: dict[str, Any] = {
-            "value": text_of(value, part.signature, contents=part.contents, as_hex=as_hex),
-            "variablesReference": 0,
-        }
+        text = text_of(value, part.signature, contents=part.contents, as_hex=as_hex)
+        shown: dict[str, Any] = {"value": text}
         name = type_of(value, part.signature)
         if name is not None:
             shown["type"] = name
         if part.parts is None and not has_parts(value):
-            return shown
+            return shown, None
         parts = part.parts or parts_of(
             self._session.vm, value, part.path, part.contents, asks_program=asks_program
         )
-        reference = PartsReference(parts, frame)
         if not parts.named and not parts.indexed:
-            return shown
-        shown["variablesReference"] = self._session.references.add(halted, reference)
+            return shown, None
         if parts.indexed:
             shown |= {"indexedVariables": parts.indexed, "namedVariables": parts.named}
-        if isinstance(value, refs.Array) and not isinstance(value, refs.ObjectArray):
-            shown["memoryReference"] = self._memory.of(halted, value)
+        return shown, parts
+
+    def value(
+        self, halted: HaltedThread, part: Part, frame: FrameReference | None, as_hex: bool = False
+    ) -> dict[str, Any]:
+        """The value of a part, its type and the numbers of its parts; to be called by way of
+        `HaltedThread.run`.
+        """
+        shown, parts = self._value(part, as_hex, asks_program=True)
+        shown["variablesReference"] = 0
+        if parts is not None:
+            number = self._session.references.add(halted, PartsReference(parts, frame))
+            shown["variablesReference"] = number
+            if _has_memory(part.value):
+                shown["memoryReference"] = f"array:{number}"
         return shown
 
     @answers("setVariable")

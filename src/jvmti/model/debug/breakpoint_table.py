@@ -6,7 +6,6 @@ import logging
 import struct
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.events import EVENTS
@@ -350,27 +349,35 @@ class BreakpointTable:
             foreseen = ForeseenCalls(session, owners[0].foreseen, data[_PROBE.size :])
             about["foreseen"] = foreseen
         probes = self._step_probes
-        halting: AbstractContextManager[None] = nullcontext()
+        halted: HaltedFrame | None = None
         if values:
             found = ProbedFramePlace(session.wrap(values), number, site, depth)
             if probes is not None and probes.number == number:
-                halting = self._halting(thread, probes.halted(found))
+                halted = probes.halted(found)
         try:
-            with halting:
-                self._meet(Event.SINGLE_STEP, owners, thread, method, location, about)
+            self._meet_at(halted, Event.SINGLE_STEP, owners, thread, method, location, about)
         finally:
             if foreseen is not None:
                 foreseen.forget()
 
-    @contextmanager
-    def _halting(self, thread: Thread, halted: HaltedFrame) -> Iterator[None]:
-        """A thread is at a probe inside the block."""
+    def _meet_at(
+        self,
+        halted: HaltedFrame | None,
+        event: int,
+        owners: list[StopRequest | None],
+        thread: Thread,
+        method: Any,
+        location: int,
+        about: dict[str, Any],
+    ) -> None:
+        """The same as `_meet` for a thread that is at a probe meanwhile."""
         # By address: the hash of a thread would take a round trip at each stop.
         key = id(thread)
         around = self._probed.get(key)  # a call from its stop has brought it here
-        self._probed[key] = thread, halted
+        if halted is not None:
+            self._probed[key] = thread, halted
         try:
-            yield
+            self._meet(event, owners, thread, method, location, about)
         finally:
             if around is None:
                 self._probed.pop(key, None)
@@ -395,8 +402,7 @@ class BreakpointTable:
         frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
         about["probed"] = frame
         halted = HaltedFrame(lambda: frame, depth, lambda: found.signature)
-        with self._halting(thread, halted):
-            self._meet(owner._event, [owner], thread, found, location, about)
+        self._meet_at(halted, owner._event, [owner], thread, found, location, about)
 
     def _meet(
         self,

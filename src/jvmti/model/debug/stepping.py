@@ -33,6 +33,9 @@ class How(enum.IntEnum):
     OUT = 3
 
 
+_HOWS = {one.name.lower(): one for one in How}
+
+
 class Steps(StopRequest):
     """Steps a thread: each iteration is one step.
 
@@ -68,6 +71,7 @@ class Steps(StopRequest):
     """Gives probes to what the thread is about to call by reflection, until the step has ended."""
     unprobed_caller: Method | None = None
     foreseen: Sequence[Call] = ()
+    _calls = b""
 
     def __init__(
         self,
@@ -107,11 +111,12 @@ class Steps(StopRequest):
             raise
 
     def _choose(self, how: str, by: str) -> None:
-        if str(how).upper() not in How.__members__:
+        found = _HOWS.get(how) or _HOWS.get(str(how).lower())
+        if found is None:
             raise ValueError(f'a step is "into", "over" or "out", not {how!r}')
         if by not in ("line", "instruction"):
             raise ValueError(f'a step is by "line" or by "instruction", not {by!r}')
-        self.how = How[how.upper()]
+        self.how = found
         self.by_line = by == "line"
 
     def _check_by_line(self) -> None:
@@ -184,8 +189,10 @@ class Steps(StopRequest):
         env, _ = self._numbers[self._number]
         agent = AgentOperations(self._vm._session, env._number, ends=resumes is not None)
         foreseen = None if self._at is None else self._at.foreseen
-        self.foreseen = () if foreseen is None else list(foreseen.made)
-        calls = encoded(self.foreseen)
+        made = [] if foreseen is None else list(foreseen.made)
+        if made != self.foreseen:  # as a rule they are those of the step before
+            self.foreseen, self._calls = made, encoded(made)
+        calls = self._calls
         if resumes is not None:
             resumes()
         agent.step_thread(

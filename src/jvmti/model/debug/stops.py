@@ -247,10 +247,12 @@ class Stop:
             function: the function.
         """
         receiver, self._borrower = self._borrower, threading.get_ident()
+        session = self.request._vm._session
+        outer = session.enter(self._borrowed)
         try:
-            with self._vm._session.within(self._borrowed):
-                return function()
+            return function()
         finally:
+            session.enter(outer)
             self._borrower = receiver
 
     def foresee(self) -> None:

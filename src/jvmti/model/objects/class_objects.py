@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti.model.objects.layouts import layout_of
-from jvmti.model.objects.reading import read_fields
+from jvmti.model.objects.reading import read_fields, values_of
 from jvmti.model.values import calls
 from jvmti.text.printable import escaped
 
@@ -70,7 +70,7 @@ class ClassObject:
         JVM TI: GetClassFields.  JNI: Get<Type>Field.
         """
         layout = layout_of(self.cls)
-        return dict(zip(layout.names, layout.all.read(self.of), strict=True))
+        return dict(zip(layout.names, values_of(layout.all.of(self.of)), strict=True))
 
     def to_string(self, *, timeout: float | None = calls.TIME_LIMIT) -> str:
         """The result of ``Class.toString``: ``interface java.util.Map``."""

@@ -10,7 +10,7 @@ from jvmti.model.objects import arrays
 from jvmti.model.objects.attribute_errors import no_attribute
 from jvmti.model.objects.layouts import Place, layout_of
 from jvmti.model.objects.monitors import MonitorHold
-from jvmti.model.objects.reading import read_fields
+from jvmti.model.objects.reading import read_fields, values_of
 from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls, views
 from jvmti.model.values.conversion import PRIMITIVE_NAMES, to_java
@@ -107,7 +107,7 @@ class Attributes:
         """
         layout = layout_of(self.cls)
         found: dict[str, Any] = layout.keys.copy()  # grows no more
-        found.update(zip(layout.names, layout.all.read(self), strict=True))
+        found.update(zip(layout.names, values_of(layout.all.of(self)), strict=True))
         return found
 
     # ---- calls -----------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti.interface.errors import ErrorCode
 from jvmti.interface.signatures import java_name
 from jvmti.model.classes.ancestry import Ancestry
-from jvmti.model.objects.reading import FieldList
+from jvmti.model.objects.reading import ReadyCall, fields_of
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped
 
@@ -54,7 +54,9 @@ class Layout:
         places: all of them.
         keys: the instance fields by the name that they are shown with: that of the field, or
             ``Owner.field`` where one nearer has the name already; those of superclasses first.
-        all: these, to be read at once.
+        static: the static fields.
+        all: reads the instance fields at once.
+        shown: reads them to be shown, once that has been asked for.
     """
 
     def __init__(self, vm: VM, class_name: str, places: list[Place]) -> None:
@@ -76,7 +78,9 @@ class Layout:
         self.keys = {key: place for own in reversed(keyed.values()) for key, place in own}
         self.names = list(self.keys)
         self.fields = [place.field for place in self.keys.values()]
-        self.all = FieldList(vm, self.fields)
+        self.static = [place for place in places if place.is_static]
+        self.all = fields_of(vm, self.fields)
+        self.shown: ReadyCall | None = None
 
     def find(self, name: str, *, static: bool = False) -> Place:
         """A field by its name, or by ``Owner.field``.

@@ -188,33 +188,41 @@ def read_fields(
     return values_of(agent.read_fields(item, [*fields], unbox, text, True))
 
 
-class FieldList:
-    """Fields that are read of many objects: all of them as they are, written for the agent once.
+class ReadyCall:
+    """An operation on many objects with the same further arguments, written for the agent once.
 
     Args:
         vm: where they are.
-        fields: which.
+        operation: the operation.
+        further: its arguments after the object.
+        environment: the number of the environment that calls it.
     """
 
-    __slots__ = ("_after", "_put")
+    __slots__ = ("_after", "_declaration", "_environment", "_put")
 
-    def __init__(self, vm: VM, fields: Sequence[Any]) -> None:
+    def __init__(
+        self, vm: VM, operation: Callable[..., Any], *further: Any, environment: int = 1
+    ) -> None:
         parts: list[bytes] = []
-        self._put, *encoders = codec_of(_READ_FIELDS).encoders
-        for put, value in zip(encoders, (fields, False, -1, True), strict=True):
+        self._environment = environment
+        self._declaration = declared(operation)
+        self._put, *encoders = codec_of(self._declaration).encoders
+        for put, value in zip(encoders, further, strict=True):
             put(value, parts, vm._session)
         self._after = b"".join(parts)
 
-    def read(self, item: Any) -> list[Any]:
-        """The values of the fields of an object."""
+    def of(self, item: Any) -> Any:
+        """The result for an object."""
         session = item._session
-        first = U64.pack(item._handle)
         if not item._handle:
             self._put(item, [], session)  # which tells that it has been released
-        return values_of(session.call_encoded(_READ_FIELDS, 1, first + self._after, None))
+        data = U64.pack(item._handle) + self._after
+        return session.call_encoded(self._declaration, self._environment, data, None)
 
 
-_READ_FIELDS = declared(Operations.read_fields)
+def fields_of(vm: VM, fields: Sequence[Any]) -> ReadyCall:
+    """Reads fields of many objects, all of them as they are."""
+    return ReadyCall(vm, Operations.read_fields, fields, False, -1, True)
 
 
 def read_elements(
@@ -320,9 +328,10 @@ _MOST = 2**31 - 1
 
 __all__ = [
     "Contents",
-    "FieldList",
+    "ReadyCall",
     "Shown",
     "TruncatedText",
+    "fields_of",
     "read_elements",
     "read_fields",
     "read_linked",

@@ -21,9 +21,10 @@ from jvmti.interface.errors import (
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import result_of, signature_of
 from jvmti.model.debug.late.stop_probes import OWN_FRAMES
+from jvmti.model.objects.reading import ReadyCall
 from jvmti.model.threads.suspension import Suspension
 from jvmti.model.values.conversion import to_java, to_python
-from jvmti.operations.agent import AgentOperations
+from jvmti.operations.functions import Operations
 from jvmti.text.printable import escaped, printable
 from jvmti.wire.columns import ListColumn
 
@@ -425,42 +426,64 @@ class Stack(NamedTuple):
     """How many there are, those included that were left out."""
     code: int
     """How often classes had got other code before: a step may go by the stack until it is more."""
+    below: tuple[list[Any], ...] = ()
+    """The columns of the agent for the frames below the topmost."""
 
 
-def read_stack(thread: Thread, most: int, *, before: bool = False) -> Stack:
+def read_stack(
+    thread: Thread, most: int, *, before: bool = False, last: Stack | None = None
+) -> Stack:
     """The stack of one thread, in one message where its methods are known.
 
     Args:
         thread: the thread.
         most: frames at most.
         before: look up the places in the code without our probes, too.
+        last: what this has returned before: frames below the topmost that are the same again, as
+            after most steps, need not be made anew.
 
     JVM TI: GetStackTrace, GetFrameCount, GetLineNumberTable.
     """
     vm = thread._vm
-    # Virtual threads have to be known to the environment; the model's own knows them.
-    agent = AgentOperations(vm._session, vm.lookup_env._number)
     asked = most + OWN_FRAMES if vm.breakpoints.may_halt else most
     while True:
         try:
-            found = agent.locate_stack(thread, asked, before)
+            found = _locating(vm, asked, before).of(thread)
         except ThreadNotAlive:
             return Stack([], 0, -1)
         methods: list[Any] = found.methods
-        vm.methods.look_up(methods)
+        vm.methods.look_up(methods[:_TOP])
         hidden = min(vm.breakpoints.above_in(methods[:_TOP], thread), len(methods))
         if asked >= most + hidden:
             break
         asked = most + hidden
     stack = thread, found.depth if found.depth < asked else None, hidden
-    rows = zip(methods, found.locations, found.lines, strict=True)
+    columns = [one[hidden:] for one in (methods, found.locations, found.lines, found.before)]
+    below = tuple(one[1:] for one in columns)
+    again: list[Frame] = []
+    if last is not None and last.below == below and last.frames[0]._stack == stack:
+        again = last.frames[1:]
+        columns = [one[:1] for one in columns]
+    else:
+        vm.methods.look_up(methods)
+    rows = zip(*columns[:3], strict=True)
     frames = [
         Frame(method, location, line if line >= 0 else None, depth, stack)
-        for depth, (method, location, line) in enumerate(itertools.islice(rows, hidden, None))
+        for depth, (method, location, line) in enumerate(rows)
     ]
-    for frame, place in zip(frames, found.before[hidden:], strict=False):
+    for frame, place in zip(frames, columns[3], strict=False):
         frame.before_probes = place
-    return Stack(frames[:most], found.depth - hidden, found.code)
+    return Stack((frames + again)[:most], found.depth - hidden, found.code, below)
+
+
+def _locating(vm: VM, most: int, before: bool) -> ReadyCall:
+    known = vm._locates_stacks.get((most, before))
+    if known is None:
+        # Virtual threads have to be known to the environment; the model's own knows them.
+        further, number = (most, before), vm.lookup_env._number
+        known = ReadyCall(vm, Operations.locate_stack, *further, environment=number)
+        vm._locates_stacks[most, before] = known
+    return known
 
 
 class Places:

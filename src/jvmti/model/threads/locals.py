@@ -243,9 +243,19 @@ class Locals(Mapping[Any, Any]):
             if value is not _LOST
         }
 
-    def shown(self) -> dict[Any, Shown]:
-        """The same, with the contents of arrays and lists where they come along."""
-        return {key: (value, None) for key, value in self.read().items()}
+    def shown(self) -> list[tuple[Variable, Shown | None]]:
+        """The same, with the contents of arrays and lists where they come along; ``None`` where a
+        variable cannot be read.
+        """
+        values = self.read()
+        keys = map(self._key, self.variables)
+        found: list[tuple[Variable, Shown | None]] = [
+            (one, (values.pop(key), None) if key in values else None)
+            for one, key in zip(self.variables, keys, strict=True)
+        ]
+        for key, value in values.items():  # in slots without a name
+            found.append((Variable(None, _OBJECT, key), (value, None)))
+        return found
 
     @staticmethod
     def _key(variable: Variable) -> Any:

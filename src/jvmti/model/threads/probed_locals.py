@@ -10,7 +10,7 @@ from jvmti.model.debug.variables import Variable, parameters
 from jvmti.model.objects.reading import Shown, read_elements
 from jvmti.model.threads.locals import Locals
 from jvmti.model.values.conversion import BOXES, to_java, to_python
-from jvmti.model.values.shown import shown_variables
+from jvmti.model.values.shown import shown_variables, shown_variables_at_event
 
 if TYPE_CHECKING:
     from jvmti.model.debug.late.stop_probes import ProbedFrame, ProbedVariable
@@ -29,14 +29,21 @@ class ProbedLocals(Locals):
         found = self._probed.place.variables
         self._named = any(one.name for one in found)
         if self._named:
-            return [
-                Variable(one.name, one.signature or _signature(one), one.slot)
-                for one in found
-                if one.name
-            ]
+            return [one for one, _ in self._with_names()]
         # Compiled without names: the method's descriptor still has its parameters.
         known = {one.slot: one for one in parameters(self._frame.method)}
         return [self._unnamed(one, known.get(one.slot)) for one in found]
+
+    def _with_names(self) -> list[tuple[Variable, ProbedVariable]]:
+        """The variables with names, and where the array has them."""
+        place = self._probed.place
+        if not place.named:  # made once for all stops at the place
+            place.named.extend(
+                (Variable(one.name, one.signature or _signature(one), one.slot), one)
+                for one in place.variables
+                if one.name
+            )
+        return place.named
 
     @staticmethod
     def _unnamed(one: ProbedVariable, parameter: Variable | None) -> Variable:
@@ -63,22 +70,22 @@ class ProbedLocals(Locals):
         variables = self.variables
         return dict(zip(map(self._key, variables), self._read(variables), strict=True))
 
-    def shown(self) -> dict[Any, Shown]:
+    def shown(self) -> list[tuple[Variable, Shown | None]]:
         """All of them, with the contents of arrays and lists."""
         vm, probed = self._frame._vm, self._probed
-        if probed.at_event:  # asked for by the thread, it is the same at each stop
-            found = shown_variables(vm, self._frame.thread, None)
+        if probed.at_event:
+            found = shown_variables_at_event(vm, self._frame.thread)
         else:
-            found = shown_variables(vm, None, probed.values)
-        shown: dict[Any, Shown] = {}
-        for one in self.variables:
-            slot = self._slot(one)
-            value, contents = found[slot.place]
+            found = shown_variables(vm, probed.values)
+        shown: list[tuple[Variable, Shown | None]] = []
+        for one, slot in self._with_names() or [(one, self._slot(one)) for one in self.variables]:
+            its = found[slot.place]
             if slot.letter != "L":
-                value = to_python(vm, value, one.signature)
-            elif _may_be_of_box(value):
-                (value,) = read_elements(vm, probed.values, slot.place, 1)
-            shown[self._key(one)] = value, contents
+                if one.signature in "CZ":
+                    its = to_python(vm, its[0], one.signature), None
+            elif _may_be_of_box(its[0]):
+                its = read_elements(vm, probed.values, slot.place, 1)[0], its[1]
+            shown.append((one, its))
         return shown
 
     def _read(self, variables: Sequence[Variable], lost: Any = None) -> list[Any]:

@@ -182,6 +182,11 @@ def scalar_of(vm: VM, item: Any, text: int = -1, timeout: float | None = None) -
     return _scalar(_Reader(vm, text, timeout), item)
 
 
+def may_be_scalar(cls: Any) -> bool:
+    """Whether objects of a class may represent a single value."""
+    return cls.signature in _SHAPES or _ENUM in supertypes(cls)
+
+
 def _scalar(read: _Reader, item: Any) -> Any:
     cls = item.cls
     shape = _SHAPES.get(cls.signature)
@@ -205,4 +210,4 @@ def _scalar(read: _Reader, item: Any) -> Any:
     return NOTHING
 
 
-__all__ = ["NOTHING", "scalar_of"]
+__all__ = ["NOTHING", "may_be_scalar", "scalar_of"]

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.model.objects.reading import Shown, shown_of
+from jvmti.model.objects.layouts import layout_of
+from jvmti.model.objects.reading import ReadyCall, Shown, shown_of
 from jvmti.model.values.containers import list_fields
 from jvmti.operations.agent import AgentOperations
+from jvmti.operations.functions import Operations
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -21,8 +23,23 @@ TEXT = 60
 """Characters of each text in a short text."""
 
 
+def shown_object(vm: VM, item: Any) -> list[Shown]:
+    """The values of the instance fields of an object, in the order of its layout.
+
+    Args:
+        vm: where the object is.
+        item: the object.
+    """
+    layout = layout_of(item.cls)
+    ready = layout.shown
+    if ready is None:
+        further = layout.fields, list_fields(vm), ITEMS, TEXT
+        ready = layout.shown = ReadyCall(vm, Operations.show_fields, *further)
+    return shown_of(ready.of(item))
+
+
 def shown_fields(vm: VM, item: Any, fields: Sequence[Any]) -> list[Shown]:
-    """The values of fields of an object, static ones of its classes among them.
+    """The values of some fields of an object, static ones of its classes among them.
 
     Args:
         vm: where the object is.
@@ -33,16 +50,38 @@ def shown_fields(vm: VM, item: Any, fields: Sequence[Any]) -> list[Shown]:
     return shown_of(agent.show_fields(item, [*fields], list_fields(vm), ITEMS, TEXT))
 
 
-def shown_variables(vm: VM, thread: Any, values: Any) -> list[Shown]:
+def shown_variables(vm: VM, values: Any) -> list[Shown]:
     """The values in the array of a probe, numbers out of their boxes.
 
     Args:
         vm: where the array is.
-        thread: at an event that the probe has reported; needed without an array.
-        values: the array, where it is known.
+        values: the array.
     """
     agent = AgentOperations(vm._session)
-    return shown_of(agent.show_variables(thread, values, list_fields(vm), ITEMS, TEXT))
+    return shown_of(agent.show_variables(None, values, list_fields(vm), ITEMS, TEXT))
 
 
-__all__ = ["ITEMS", "TEXT", "shown_fields", "shown_variables"]
+def shown_variables_at_event(vm: VM, thread: Any) -> list[Shown]:
+    """The same for the array of a thread at an event that the probe has reported.
+
+    What is asked for is the same at each stop of the thread, so that a step can take it along.
+
+    Args:
+        vm: where the thread is.
+        thread: the thread.
+    """
+    ready = vm._shows_variables
+    if ready is None:
+        further = None, list_fields(vm), ITEMS, TEXT
+        ready = vm._shows_variables = ReadyCall(vm, Operations.show_variables, *further)
+    return shown_of(ready.of(thread))
+
+
+__all__ = [
+    "ITEMS",
+    "TEXT",
+    "shown_fields",
+    "shown_object",
+    "shown_variables",
+    "shown_variables_at_event",
+]

@@ -18,7 +18,7 @@ from jvmti.model.session_vm import MODEL
 from jvmti.model.values import calls
 from jvmti.model.values.containers import Reader, contents_of
 from jvmti.model.values.conversion import is_box, supertypes
-from jvmti.model.values.scalars import NOTHING, scalar_of
+from jvmti.model.values.scalars import NOTHING, may_be_scalar, scalar_of
 from jvmti.model.values.shown import ITEMS as _ITEMS
 from jvmti.model.values.shown import TEXT as _TEXT
 from jvmti.text.printable import escaped, printable
@@ -38,6 +38,7 @@ _ENUM = "Ljava/lang/Enum;"
 _RECORD = "Ljava/lang/Record;"
 _ENTRY = "Ljava/util/Map$Entry;"
 _BIT_SET = "Ljava/util/BitSet;"
+_CONTAINERS = frozenset((_MAP, _COLLECTION, _RECORD, _BIT_SET))
 _PLAIN = frozenset(("decimal", "uuid", "datetime"))
 """The modules of the classes whose values are written as Python writes them."""
 
@@ -252,6 +253,12 @@ def short(item: Any) -> str:
         return f"<{kind}>"
 
 
+def is_opaque(item: Any) -> bool:
+    """Whether `short` shows nothing of what an object of no special kind holds."""
+    cls = item.cls
+    return _CONTAINERS.isdisjoint(supertypes(cls)) and not may_be_scalar(cls)
+
+
 def short_with(item: Any, contents: Contents) -> str:
     """The same of an array or a list whose contents are known already."""
     name = item.cls.name
@@ -276,6 +283,8 @@ def _described(vm: VM, item: Any) -> str:
     if isinstance(item, refs.Throwable):
         message = vm._agent.describe_throwable(item).message
         return name if message is None else f"{name}: {message[:500]}"
+    if is_opaque(item):
+        return f"{name}@{item.identity_hash:x}"
     try:
         plain = scalar_of(vm, item, _TEXT, _WITHIN)
     except ValueError:  # beyond what Python has
@@ -417,6 +426,7 @@ __all__ = [
     "full",
     "held_by",
     "in_print",
+    "is_opaque",
     "short",
     "short_with",
     "size_of",

@@ -7,7 +7,6 @@ that these ask for, and the affected classes are woven again, once for each chan
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jvmti.instrumentation.library import plan_of
@@ -42,7 +41,8 @@ class HaltedFrame:
         above: int,
         descriptor: Callable[[], str],
     ) -> None:
-        self._read = probed
+        self._read: Callable[[], ProbedFrame | None] | None = probed
+        self._probed: ProbedFrame | None = None
         self.above = above
         self._descriptor = descriptor
 
@@ -51,12 +51,14 @@ class HaltedFrame:
         """The descriptor of its method."""
         return self._descriptor()
 
-    @cached_property
+    @property
     def probed(self) -> ProbedFrame | None:
         """Its variables, and how to leave it; ``None`` if the probe is in a frame further up, such
         as a constructor of the exception that it throws.
         """
-        return self._read()
+        if self._read is not None:
+            self._probed, self._read = self._read(), None
+        return self._probed
 
 
 def event_probe(site: Where, event: Event, *more: Operand, about: int = 0, **where: Any) -> Probe:

@@ -30,6 +30,7 @@ from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.records.sites import Site
 
 if TYPE_CHECKING:
+    from jvmti.model.debug.variables import Variable
     from jvmti.model.vm import VM
 
 OWN_FRAMES = 2
@@ -79,6 +80,8 @@ class ProbedPlace(NamedTuple):
     """The source line, 0 where that is unknown."""
     variables: list[ProbedVariable]
     """The variables that have a value there."""
+    named: list[tuple[Variable, ProbedVariable]]
+    """Those with names, once somebody has asked for them."""
 
     @staticmethod
     def of(site: Site, probe: Probe, first: int) -> ProbedPlace:
@@ -103,7 +106,7 @@ class ProbedPlace(NamedTuple):
                 takes = signature or letter
             found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
         stays, cannot_restart = _STAYS.get(head), _CANNOT_RESTART.get(head)
-        return ProbedPlace(probe, stays, cannot_restart, site.line, found)
+        return ProbedPlace(probe, stays, cannot_restart, site.line, found, [])
 
 
 def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
