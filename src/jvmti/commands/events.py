@@ -579,7 +579,7 @@ def _has_frame(frames: Iterable[str], pattern: str) -> bool:
     for frame in frames:
         method = frame.partition(":")[0]
         for name in (method, method.rpartition(".")[0]):
-            if _matches(name, pattern) or _matches(name, f"*.{pattern}"):
+            if any(_matches(name, f"{before}{pattern}") for before in ("", "*.", "*$")):
                 return True
     return False
 

@@ -179,7 +179,7 @@ class Env(Functions):
             thread: record the events of this thread, or these, only.
             classes: patterns for the class of the event's method, as in ``com.acme.*``; for events
                 without a method, of its class or object.  One without a dot means a class of that
-                name in any package.
+                name in any package, or nested in any class.
             methods: patterns for the name of the event's method.
             exceptions: patterns for the class of the exception, in any package if without a dot.
             subclasses: include subclasses of the ``exceptions``.

@@ -103,8 +103,19 @@ def matcher(pattern: str) -> Callable[[str], object]:
     return re.compile("|".join(map(fnmatch.translate, patterns))).match
 
 
+def in_any_package(pattern: str) -> list[str]:
+    """What a pattern for classes stands for: without a dot, also classes in packages and nested.
+
+    Users leave out the package of NumberFormatException, and the class around Shop$NoMoney.
+    """
+    if "." in pattern or pattern.startswith("*"):
+        return [pattern]
+    return [pattern, f"*.{pattern}", f"*${pattern}"]
+
+
 __all__ = [
     "PRIMITIVES",
+    "in_any_package",
     "matcher",
     "is_hidden",
     "java_name",

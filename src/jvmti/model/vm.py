@@ -887,7 +887,8 @@ class VM:
         not stop.
 
         Args:
-            exceptions: the class, or a shell pattern for several.
+            exceptions: the class, or a shell pattern for several. One without a dot means a class
+                of that name in any package, or nested in any class.
             caught: stop for exceptions that a Java method will catch, by the VM's prediction.
             uncaught: stop for exceptions that none will.
             when: a condition on local variables of the method that throws, as for

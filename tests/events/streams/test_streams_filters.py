@@ -78,6 +78,7 @@ def test_patterns_are_those_of_the_shell(streamed: Streamed, classes: Any, metho
         ("java.lang.RuntimeException", True,
          {"java.lang.IllegalStateException", "Streamed$Special"}),
         ("java.lang.RuntimeException", False, set()),
+        ("Special", False, {"Streamed$Special"}),
         (["java.io.*", "Streamed$*"], False, {"java.io.IOException", "Streamed$Special"}),
         ("java.lang.Error", True, set()),
     ],

@@ -25,6 +25,7 @@ from jvmti.events.streams.names import Names
 from jvmti.events.streams.records import Layout, Records
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError, SessionClosed
+from jvmti.interface.signatures import in_any_package
 from jvmti.layouts.streams import COUNTERS, STREAMS, Wishes, Words
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import Thread
@@ -458,8 +459,7 @@ def _lines(patterns: Any, name: str, *, anywhere: bool) -> str | None:
     if not listed or any("\n" in pattern for pattern in listed):
         raise ValueError(f"{name} needs patterns of one line each")
     if anywhere:
-        # Users leave out the package of NumberFormatException.
-        listed += [f"*.{one}" for one in listed if "." not in one and not one.startswith("*")]
+        listed = [meant for one in listed for meant in in_any_package(one)]
     return "\n".join(listed)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import NotAvailable
+from jvmti.interface.signatures import in_any_package
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
 from jvmti.layouts.stops import Caught
@@ -28,7 +29,7 @@ class Catchpoint(StopRequest):
     """Stops where exceptions are thrown; see `VM.catch`.
 
     Attributes:
-        exceptions: the class name or pattern.
+        exceptions: the class name or pattern; see `VM.catch`.
     """
 
     def __init__(
@@ -54,19 +55,20 @@ class Catchpoint(StopRequest):
         if not caught and not uncaught:
             raise ValueError("catch() needs caught=True, uncaught=True or both")
         self.exceptions = exceptions
+        meant = "\n".join(one for name in exceptions.split("\n") for one in in_any_package(name))
         if emulated:
-            self._begin_with_probes()
+            self._begin_with_probes(meant)
             return
         self._make(
             Event.EXCEPTION,
             kinds=(Caught.CAUGHT if caught else 0) | (Caught.UNCAUGHT if uncaught else 0),
-            classes=exceptions,
+            classes=meant,
         )
-        self._warn_if_not_loaded(exceptions)
+        self._warn_if_not_loaded(exceptions, meant)
 
     # ---- by probes -------------------------------------------------------------------------
 
-    def _begin_with_probes(self) -> None:
+    def _begin_with_probes(self, meant: str) -> None:
         throwable = self._vm.find_class("java.lang.Throwable")
         probe = stop_probe(
             Site.RETURN,
@@ -75,7 +77,7 @@ class Catchpoint(StopRequest):
             classes="java.lang.Throwable",
             methods="<init>",
         )
-        self._make_probes(Event.EXCEPTION, [probe], classes=self.exceptions)
+        self._make_probes(Event.EXCEPTION, [probe], classes=meant)
         try:
             assert self._probes is not None
             self._probes.arm([throwable])
@@ -83,7 +85,7 @@ class Catchpoint(StopRequest):
         except BaseException:
             self.cancel()
             raise
-        self._warn_if_not_loaded(self.exceptions)
+        self._warn_if_not_loaded(self.exceptions, meant)
 
     def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
         return {"exception": values[1]}

@@ -456,19 +456,23 @@ class StopRequest:
         except (SessionClosed, TargetLost) as error:
             log.debug("%r ends with the session: %s", self, error)
 
-    def _warn_if_not_loaded(self, classes: str) -> None:
-        """Warn once if no class of the name is loaded: it may be misspelt."""
+    def _warn_if_not_loaded(self, classes: str, meant: str | None = None) -> None:
+        """Warn once if no class of the name is loaded: it may be misspelt.
+
+        Args:
+            classes: the name, or a pattern.
+            meant: the patterns that it stands for, if it is no name of a class.
+        """
         if not self._vm._session.live:
             return
         loaded = self._vm.classes
-        if is_pattern(classes):
-            if any(map(matcher(classes), loaded.names().names)):
+        meant = meant or classes
+        if is_pattern(meant):
+            if any(map(matcher(meant), loaded.names().names)):
                 return
-            near = []
-        elif classes in loaded:
+        elif meant in loaded:
             return
-        else:
-            near = loaded.near(classes)
+        near = [] if is_pattern(classes) else loaded.near(classes)
         hint = f"; similar names that are: {', '.join(near)}" if near else ""
         names = ", ".join(map(repr, classes.split("\n")))
         self.pending_reason = f"no class {names} is loaded yet{hint}"
