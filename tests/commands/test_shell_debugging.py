@@ -316,6 +316,45 @@ def test_steps_go_where_gdb_goes(prompt: Prompt, stopping: JavaProgram) -> None:
     assert stopping.ask("join one")
 
 
+@pytest.mark.parametrize("late", [False, True])
+def test_steps_pass_over_the_jdk(
+    java_program: JavaPrograms, jvm: Jvm, capsys: pytest.CaptureFixture[str], late: bool
+) -> None:
+    """Out of a lambda that a stream calls, they go on where that was called."""
+    program = start(java_program, jvm, late=late)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        prompt = Prompt(vm, capsys)
+        vm.source_path.append(SOURCES)
+        # Late, the caller needs probes, too.
+        prompt("%break Stopping.streamed")
+        prompt(f"%break Stopping:{LINE['streamed']}")
+        assert program.ask("start one streamed 3")
+        assert "Stopping.streamed" in prompt("%wait 30")
+        prompt("%delete 1")
+        prompt("%continue")
+        prompt("%wait 30")
+        # The JDK calls it again.
+        prompt("%delete all")
+        assert "mark: streamed" in prompt("%next")
+        assert "Stopping.lambda$" in prompt("%where 1")
+        shown = prompt("%finish")
+        assert "Stopping.streamed" in prompt("%where 1"), shown
+        while "mark: summed" not in shown:
+            shown = prompt("%next")
+        prompt("%continue")
+        assert program.ask("join one") == "6"
+        assert prompt("%skip").strip() == "steps pass over: $JDK"
+        prompt("%skip none")
+        prompt(f"%tbreak Stopping:{LINE['streamed']}")
+        assert program.ask("start two streamed 3")
+        prompt("%wait 30")
+        if not late:
+            prompt("%finish")
+            assert "Stopping.streamed" not in prompt("%where 1")
+        prompt("%continue")
+        debugging(vm, {}).close()
+
+
 def test_a_method_returns_early(prompt: Prompt, stopping: JavaProgram) -> None:
     prompt("%tbreak Stopping.factorial if n == 3")
     stopping.ask("start one factorial 5")

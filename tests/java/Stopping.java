@@ -12,6 +12,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
 
 /**
  * What breakpoints, watches, steps and exceptions are tried on. Lines have marks, by which the tests
@@ -95,6 +96,8 @@ public class Stopping {
                 return "" + late(number);
             case "spare":
                 return "" + Spare.spare(number);
+            case "streamed":
+                return "" + streamed(number);
             case "parts":
                 return "" + parts(new Part("first", new Part("second", null)), null, number);
             default:
@@ -166,6 +169,13 @@ public class Stopping {
             sum += i; // mark: body
         }
         return sum; // mark: end
+    }
+
+    static int streamed(int n) {
+        int sum = IntStream.range(0, n).map(one -> {
+            return one + 1; // mark: streamed
+        }).sum();
+        return sum; // mark: summed
     }
 
     static volatile CountDownLatch release = new CountDownLatch(1);

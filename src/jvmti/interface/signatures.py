@@ -104,7 +104,7 @@ def matcher(pattern: str) -> Callable[[str], object]:
 
 
 def in_any_package(pattern: str) -> list[str]:
-    """What a pattern for classes stands for: without a dot, also classes in packages and nested.
+    """The patterns that one for classes stands for: without a dot, it is of any package.
 
     Users leave out the package of NumberFormatException, and the class around Shop$NoMoney.
     """

@@ -10,9 +10,9 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
-from jvmti.adapter.stopping.step_filters import StepFilters
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import parameters_of
+from jvmti.model.classes.step_filters import JDK, StepFilters, is_lambda
 from jvmti.model.debug.called_methods import called_from, calls_on_line
 from jvmti.model.debug.stepping import Steps, end_in_words
 from jvmti.model.debug.stops import StopRequest
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
 
-_LAMBDAS = ("lambda$", "$anonfun$")
-"""Names of the methods that compilers make of lambdas."""
 _CALLS = "KotlinDebug"
 """The stratum that says of inlined lines where they are called."""
 _MARK = "fake.kt"
@@ -68,7 +66,7 @@ class _Step:
     def called_back(self) -> list[Method]:
         """Methods where a step may end that other code calls: the lambdas of its own class."""
         its = self._method.declaring_class.methods
-        return [one for one in its if one.name.startswith(_LAMBDAS)][:_MOST_METHODS]
+        return [one for one in its if is_lambda(one.name)][:_MOST_METHODS]
 
 
 class RunRequests:
@@ -208,7 +206,16 @@ class RunRequests:
         """The filters of the configuration, with what they know of methods."""
         configuration = self._session.configuration
         if self._filters is None or self._filters[0] is not configuration:
-            self._filters = configuration, StepFilters(configuration.inner("stepFilters"))
+            given = configuration.inner("stepFilters")
+            self._filters = (
+                configuration,
+                StepFilters(
+                    given.texts("skipClasses") if given.has("skipClasses") else [JDK],
+                    skip_synthetics=given.flag("skipSynthetics", True),
+                    skip_constructors=given.flag("skipConstructors"),
+                    skip_static_initializers=given.flag("skipStaticInitializers"),
+                ),
+            )
         return self._filters[1]
 
     def _steps(self, step: _Step, at: HaltedThread | Stop, how: str) -> Steps:

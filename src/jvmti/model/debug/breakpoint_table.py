@@ -513,7 +513,9 @@ class BreakpointTable:
 
     # ---- steps from a stop -----------------------------------------------------------------
 
-    def step_from(self, stop: Stop, how: str, by: str, timeout: float | None) -> Stop | None:
+    def step_from(
+        self, stop: Stop, how: str, by: str, timeout: float | None, skips: str | None
+    ) -> Stop | None:
         """Let a stopped thread make one step; see `Stop.step`."""
         within = stop._within
         if within is None:
@@ -522,7 +524,7 @@ class BreakpointTable:
                 'stop.thread.step("over", do=function) in it'
             )
         with stop._conversing():
-            steps = Steps(self._vm, stop.thread, how, by, single=True, at=stop)
+            steps = Steps(self._vm, stop.thread, how, by, single=True, at=stop, skips=skips)
         try:
             steps._block = threading.get_ident()
             with self._lock:

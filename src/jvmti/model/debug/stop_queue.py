@@ -123,7 +123,13 @@ class StopQueue:
         stop._release()
 
     def step(
-        self, stop: Stop, how: str, by: str = "line", timeout: float | None = None
+        self,
+        stop: Stop,
+        how: str,
+        by: str = "line",
+        timeout: float | None = None,
+        *,
+        skips: str | None = None,
     ) -> Stop | None:
         """Let a thread make one step, as `Stop.step`; the new stop is taken.
 
@@ -131,7 +137,7 @@ class StopQueue:
             ValueError, NotAvailable, StopOver, Duplicate: as for `Stop.step`.
         """
         try:
-            found = stop.step(how, by, timeout)
+            found = stop.step(how, by, timeout, skips=skips)
         finally:
             with self._changed:
                 if not stop.is_waiting and stop in self._taken:

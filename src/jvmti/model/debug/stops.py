@@ -185,7 +185,12 @@ class Stop:
             return owner[self.field.name]
 
     def step(
-        self, how: str = "over", by: str = "line", timeout: float | None = None
+        self,
+        how: str = "over",
+        by: str = "line",
+        timeout: float | None = None,
+        *,
+        skips: str | None = None,
     ) -> Stop | None:
         """Let the thread make one step, and wait until it stops again.
 
@@ -196,6 +201,8 @@ class Stop:
             how: ``"into"`` calls, ``"over"`` them, or ``"out"`` of the method.
             by: ``"line"`` or ``"instruction"``.
             timeout: seconds to wait; ``None`` waits without limit.
+            skips: patterns for classes that steps into calls pass over, one a line: they end in
+                what these call, unless that is passed over, too.
 
         Returns:
             The new stop; ``None`` if the thread has ended or the time is over, in which case the
@@ -215,7 +222,7 @@ class Stop:
                 that function returns; use ``stop.thread.step(…, do=function)`` in it.
         """
         self._check()
-        return self._vm.breakpoints.step_from(self, how, by, timeout)
+        return self._vm.breakpoints.step_from(self, how, by, timeout, skips)
 
     # ---- the conversation ------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.interface.errors import Error
+from jvmti.model.classes.step_filters import JDK, StepFilters, is_lambda
 from jvmti.model.debug.stepping import end_in_words
 from jvmti.model.debug.stop_queue import StopQueue
 from jvmti.shell.debugger.source_lines import numbered
@@ -21,6 +22,7 @@ from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.expressions import JavaCondition
+    from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop, StopRequest
     from jvmti.model.threads.frames import Frame
     from jvmti.model.vm import VM
@@ -34,6 +36,9 @@ PYTHON = "=py "
 
 CONTEXT = 3
 """Lines of source that a stop shows before and after its own."""
+
+_MOST_LAMBDAS = 64
+"""Lambdas of a class where a step may end that other code calls."""
 
 
 class Entry:
@@ -75,6 +80,8 @@ class Debugging:
         entries: the requests by number.
         depth: the selected frame of the selected thread; 0 is where it has stopped.
         announces: print a notice when a thread stops, for a user at a prompt.
+        filters: what steps pass over.
+        skipped: the patterns for classes among it, as the user wrote them.
     """
 
     def __init__(self, vm: VM, names: MutableMapping[str, Any]) -> None:
@@ -92,6 +99,8 @@ class Debugging:
         self.depth = 0
         self._waits = False
         self.announces = False
+        self.filters = StepFilters()
+        self.skipped = [JDK]
         self._listed: tuple[object, int] | None = None
 
     # ---- requests --------------------------------------------------------------------------
@@ -241,7 +250,12 @@ class Debugging:
         for _ in range(count):
             assert stop is not None
             request = stop.request
-            stop = self.queue.step(stop, how, by)
+            # A step that begins in a class that is passed over stays in it.
+            skips = by == "line" and not self.filters.skips(stop.method)
+            began = stop.method
+            stop = self.queue.step(stop, how, by, skips=self.filters.classes if skips else None)
+            if skips and stop is not None:
+                stop = self._left(stop, began, how)
             # A breakpoint on the way ends the steps.
             if stop is None or (stop.request is not request and self.entry_of(stop) is not None):
                 break
@@ -249,6 +263,29 @@ class Debugging:
         if stop is not None:
             self.select(stop)
         return stop
+
+    def _left(self, stop: Stop, began: Method, how: str) -> Stop | None:
+        """Run on from a stop in a method that steps pass over, until one where they end."""
+        entries: list[StopRequest] = []
+        found: Stop | None = stop
+        try:
+            while found is not None and self._passes(found) and found.request not in entries:
+                if not entries and how != "out":
+                    # What runs there may call code of the line that the step began at.
+                    its = began.declaring_class.methods
+                    for one in [one for one in its if is_lambda(one.name)][:_MOST_LAMBDAS]:
+                        entries.append(one.breakpoint(thread=found.thread))
+                        self.queue.add(entries[-1])
+                found = self.queue.step(found, "out", skips=self.filters.classes)
+        finally:
+            for entry in entries:
+                self.queue.remove(entry)
+        return found
+
+    def _passes(self, stop: Stop) -> bool:
+        if stop.is_at_end or self.entry_of(stop) is not None:
+            return False
+        return self.filters.skips(stop.method)
 
     # ---- for people ------------------------------------------------------------------------
 

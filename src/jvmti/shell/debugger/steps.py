@@ -85,8 +85,29 @@ def step(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 
 @magic()
+def skip(vm: VM, names: Mapping[str, Any], text: str) -> None:
+    """Choose what %next, %step and %finish pass over.
+
+        %skip                             lists it; at first the classes of the JDK
+        %skip $JDK org.hibernate.*        these instead: patterns for classes, and the JDK's
+        %skip none                        nothing
+
+    A step that begins in such a class stays in it. %stepi and %nexti pass over nothing.
+    """
+    from jvmti.model.classes.step_filters import StepFilters
+
+    debugger = debugger_of(vm, names)
+    words = text.replace(",", " ").split()
+    if words:
+        skipped = [] if words == ["none"] else words
+        debugger.filters = StepFilters(skipped, skip_synthetics=bool(skipped))
+        debugger.skipped = skipped
+    print(printable(f"steps pass over: {' '.join(debugger.skipped) or 'nothing'}"))
+
+
+@magic()
 def finish(vm: VM, names: Mapping[str, Any], text: str) -> None:
-    """Run until the method returns to its caller.
+    """Run until the method returns to its caller, or to the next one that %skip leaves.
 
     %finish
     """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from jvmti.adapter.protocol.arguments import Arguments
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import matcher
 
@@ -22,20 +22,27 @@ class StepFilters:
     """The methods that steps pass over.
 
     Args:
-        given: the object ``stepFilters`` of a configuration. Without ``skipClasses`` these are the
-            classes of the JDK, and without ``skipSynthetics`` methods that only compilers wrote are
-            passed over.
+        skip_classes: patterns for classes, of which `JDK` stands for those of the JDK.
+        skip_synthetics: methods that only compilers wrote, but for lambdas.
+        skip_constructors: constructors.
+        skip_static_initializers: initializers of classes.
     """
 
-    def __init__(self, given: Arguments) -> None:
-        patterns = given.texts("skipClasses") if given.has("skipClasses") else [JDK]
-        chosen = [one for text in patterns for one in (_JDK if text == JDK else (text,))]
+    def __init__(
+        self,
+        skip_classes: Iterable[str] = (JDK,),
+        *,
+        skip_synthetics: bool = True,
+        skip_constructors: bool = False,
+        skip_static_initializers: bool = False,
+    ) -> None:
+        chosen = [one for text in skip_classes for one in (_JDK if text == JDK else (text,))]
         self.classes = "\n".join(chosen) or None
         """Patterns for the classes whose methods steps pass over, one a line."""
         self._matches = None if self.classes is None else matcher(self.classes)
-        self._synthetics = given.flag("skipSynthetics", True)
-        self._constructors = given.flag("skipConstructors")
-        self._initializers = given.flag("skipStaticInitializers")
+        self._synthetics = skip_synthetics
+        self._constructors = skip_constructors
+        self._initializers = skip_static_initializers
         self._known: dict[Method, bool] = {}
 
     def skips(self, method: Method) -> bool:
@@ -55,9 +62,14 @@ class StepFilters:
             return self._constructors
         if name == "<clinit>":
             return self._initializers
-        if not self._synthetics or name.startswith(_WRITTEN):
+        if not self._synthetics or is_lambda(name):
             return False
         return bool(method.modifiers & (MethodModifiers.SYNTHETIC | MethodModifiers.BRIDGE))
 
 
-__all__ = ["JDK", "StepFilters"]
+def is_lambda(name: str) -> bool:
+    """Whether a method, by its name, has the code of a lambda."""
+    return name.startswith(_WRITTEN)
+
+
+__all__ = ["JDK", "StepFilters", "is_lambda"]
