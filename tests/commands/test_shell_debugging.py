@@ -294,6 +294,13 @@ def test_a_late_catchpoint_has_its_condition_evaluated(
         prompt("%catch java.lang.IllegalStateException if written == 0")
         assert program.ask("start two thrower 9")
         assert '"two" at Stopping.thrower' in prompt("%wait 30")
+        # Nothing would end a step of this call, before a later one.
+        assert "this call of thrower began before it got the probes" in prompt.refusal("%next")
+        prompt("%continue")
+        assert program.ask("join two")
+        assert program.ask("start three thrower 9")
+        prompt("%wait 30")
+        assert "about to leave by an exception for Stopping.perform" in prompt("%next")
         debugging(vm, {}).close()
     assert program.running()
 

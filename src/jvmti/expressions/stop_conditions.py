@@ -104,8 +104,13 @@ class JavaCondition:
                 return value
             raise ExpressionError(f"a condition is a boolean, not {found.type}", self.text)
         except Error as error:
-            self.problem = str(error)
-            log.warning("the thread stops, as its condition fails: %s", self.problem)
+            is_new, self.problem = self.problem != str(error), str(error)
+            # A hot place says so a thousand times a second.
+            log.log(
+                logging.WARNING if is_new else logging.DEBUG,
+                "the thread stops, as its condition fails: %s",
+                self.problem,
+            )
             return True
 
     def __repr__(self) -> str:

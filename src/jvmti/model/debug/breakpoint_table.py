@@ -98,6 +98,8 @@ class BreakpointTable:
         )
         self._probed: dict[int, tuple[Any, HaltedFrame]] = {}
         """Threads that have stopped at a probe, and where."""
+        self.thrown_in: dict[int, tuple[int | None, int]] = {}
+        """Of threads that leave a frame by an exception, by their `id`: its line and location."""
         enabling.is_scoped = self._is_by_probes
         self.event_probes: EventProbes | None = None
         """Probes that report events to the environments of the session."""
@@ -354,11 +356,38 @@ class BreakpointTable:
             found = ProbedFramePlace(session.wrap(values), number, site, depth)
             if probes is not None and probes.number == number:
                 halted = probes.halted(found)
+        if about.get("is_at_end") and probes is not None and probes.number == number:
+            about["is_thrown"] = self._is_thrown(owners[0], thread, method, probes, site)
         try:
             self._meet_at(halted, Event.SINGLE_STEP, owners, thread, method, location, about)
         finally:
+            self.thrown_in.pop(id(thread), None)
             if foreseen is not None:
                 foreseen.forget()
+
+    def _is_thrown(
+        self,
+        owner: StopRequest | None,
+        thread: Thread,
+        method: Method,
+        probes: StepProbes,
+        site: int,
+    ) -> bool:
+        """Whether a step ends where an exception leaves a method; notes where in it that was made.
+
+        The probe there is behind all code, and stands at no line. A step ends at each line of its
+        method, so the exception comes from the one that it began at.
+        """
+        if probes.site(site).line:
+            return False
+        began = owner.began if isinstance(owner, Steps) else None
+        its = (method.class_name, method.name, method.signature)
+        if began is not None:
+            where = began.method
+            if (where.class_name, where.name, where.signature) == its:
+                (place,) = probes.before(where, [began.location])
+                self.thrown_in[id(thread)] = began.line, place
+        return True
 
     def _meet_at(
         self,

@@ -48,6 +48,7 @@ class Steps(StopRequest):
         by_line: whether a step ends at another line, instead of another instruction.
         skips: patterns for classes that steps into calls pass over.
         foreseen: the calls that it takes along, see `ForeseenCalls`.
+        began: the stop where the last step began.
         unprobed_caller: the caller of the stepped method, if that call began before it got probes:
             the step ends at the end of the method then, see `Stop.is_at_end`.
 
@@ -175,6 +176,8 @@ class Steps(StopRequest):
             code = callers.code
             ends = callers.lacking is not None or not callers.has_any
             self.unprobed_caller = callers.lacking
+            if ends and self.how is not How.INTO:
+                self._check_place()
             self._end_reflected()
             if callers.reflects:
                 self._reflected = ReflectedCalls(self._vm, self.thread, self._add_reflected)
@@ -188,6 +191,7 @@ class Steps(StopRequest):
                 ends = False
         env, _ = self._numbers[self._number]
         agent = AgentOperations(self._vm._session, env._number, ends=resumes is not None)
+        self.began = self._current or self._at
         foreseen = None if self._at is None else self._at.foreseen
         made = [] if foreseen is None else list(foreseen.made)
         if made != self.foreseen:  # as a rule they are those of the step before
@@ -201,6 +205,20 @@ class Steps(StopRequest):
         if resumes is not None:
             assert self._at is not None
             self._at._note_resumed()
+
+    def _check_place(self) -> None:
+        """Refuse a step that nothing can end: it would stop in a later call, as if in this one."""
+        assert self._by_probes is not None
+        at = self._current or self._at
+        if at is None or isinstance(at.request, Steps):
+            return
+        for frame in self.thread.get_frames(1):
+            if not self._by_probes.has_probes(frame):
+                raise NotAvailable(
+                    detail=f"this call of {printable(frame.method.name)} began before it got the "
+                    "probes that end steps, and so did its callers: later calls have them, so step "
+                    "from the next stop, or put a breakpoint where the thread comes by next"
+                )
 
     def _add_reflected(self, method: Method, receiver: Class | None) -> None:
         """The thread is about to call a method by reflection."""
@@ -258,11 +276,12 @@ def end_in_words(stop: Stop) -> str | None:
     """Why a step ended where its method does; ``None`` if the stop is elsewhere."""
     if not stop.is_at_end:
         return None
+    by = " by an exception" if stop.is_thrown else ""
     caller = stop.request.unprobed_caller if isinstance(stop.request, Steps) else None
     if caller is None:
-        return "about to leave the method"
+        return f"about to leave the method{by}"
     name = printable(f"{caller.class_name}.{caller.name}")
-    return f"about to leave for {name}, which began before it got probes: no step stops in it"
+    return f"about to leave{by} for {name}, which began before it got probes: no step stops in it"
 
 
 __all__ = ["How", "Steps", "end_in_words"]

@@ -81,6 +81,8 @@ class Stop:
         is_at_end: whether a step has come to the end of its method, about to return or,
             after an exception, to be left. Only steps of an agent that was attached late end
             there, see `step`.
+        is_thrown: whether that is after an exception; `line` is then the one that it comes from,
+            as far as the step knows.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
         foreseen: what has come along with it, see `ForeseenCalls`.
         is_alone: whether it is the only stop of this moment; several requests can share a place.
@@ -96,6 +98,7 @@ class Stop:
     new_value: Any = None
     is_write: bool = False
     is_at_end: bool = False
+    is_thrown: bool = False
 
     def __init__(
         self,
@@ -133,6 +136,8 @@ class Stop:
     @property
     def line(self) -> int | None:
         """The source line; ``None`` if the class file has no line numbers."""
+        if self._line is None and self.is_thrown:
+            self._line, _ = self._vm.breakpoints.thrown_in.get(id(self.thread), (None, 0))
         if self._line is None:
             before = [e for e in self.method.lines if e.start_location <= self.location]
             if before:

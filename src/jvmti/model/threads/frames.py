@@ -473,6 +473,10 @@ def read_stack(
     ]
     for frame, place in zip(frames, columns[3], strict=False):
         frame.before_probes = place
+    thrown = vm.breakpoints.thrown_in.get(id(thread))
+    if thrown is not None and frames:
+        frames[0].line, place = thrown
+        frames[0].before_probes = place if before else None
     return Stack((frames + again)[:most], found.depth - hidden, found.code, below)
 
 

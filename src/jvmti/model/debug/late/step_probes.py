@@ -346,7 +346,7 @@ class StepProbes(EventProbes):
         method = frame.method
         if not self.covers(method):
             return False
-        return self._is_probed(method) or not self._vm.lookup_env.is_method_obsolete(method)
+        return not self._vm.lookup_env.is_method_obsolete(method) or self._is_probed(method)
 
     def _is_probed(self, method: Method) -> bool:
         """Whether a version from before its class got other probes has those of this set."""
