@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
@@ -76,8 +77,17 @@ public class Sites {
     }
   }
 
+  /** Parks often, and not for a lock, as threads of a pool do that have no work. */
+  static void idle() {
+    while (!Thread.interrupted()) {
+      LockSupport.parkNanos(LOCK, 50_000);
+    }
+  }
+
   static void park(int count) throws InterruptedException {
     long[] waited = new long[2];
+    Thread idler = new Thread(Sites::idle, "idler");
+    idler.start();
     for (int i = 0; i < count; i++) {
       Thread[] threads = new Thread[2];
       LOCK.lock();
@@ -95,6 +105,7 @@ public class Sites {
         thread.join();
       }
     }
+    idler.interrupt();
     await();
     System.out.println("waited " + (waited[0] + waited[1]));
   }

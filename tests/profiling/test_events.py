@@ -177,6 +177,9 @@ def test_parking_for_a_lock_belongs_to_its_place(vm: jvmti.VM, sites: JavaProgra
     assert owners["main"] > 0.9 * parked.weight, owners
     # One that waits for a condition waits for no lock.
     assert profile.with_frame("Sites.await").weight == 0
+    # Nor does one that parks for something else, and such ones leave no fewer samples of locks.
+    assert profile.with_frame("Sites.idle").weight == 0
+    assert [one.lost for one in profile.limits] == [0, 0]
     assert profile.with_frame("Sites.enter").weight > 0
     assert {one.engine for one in profile.limits} == {"events", "probes"}
 

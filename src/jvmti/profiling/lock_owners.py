@@ -43,7 +43,7 @@ class LockOwners(Recorder[Any, Any]):
 
     Args:
         vm: the VM.
-        methods: patterns for the methods that park, whose first argument is the lock.
+        calls: patterns for the calls that park, whose first argument is the lock.
 
     Raises:
         NotAvailable: the VM lets no probes into its classes.
@@ -51,13 +51,13 @@ class LockOwners(Recorder[Any, Any]):
     JVM TI: RetransformClasses.
     """
 
-    def __init__(self, vm: TracedVM, methods: Sequence[str]) -> None:
+    def __init__(self, vm: TracedVM, calls: Sequence[str]) -> None:
         shape = RecordShape.of(8, objects=1)
-        lock = Operand(Kind.ARGUMENT, "X", 0)
+        lock = Operand(Kind.PASSED, "X", 0)
         head = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), NO_BEGIN)
         asked = recorded((*head, lock._replace(path=f"{_OWNER}.tid")), shape)
         # Without a condition: to find out whether there is an owner takes longer than to record it.
-        probes = [Probe(**place_of(method), **asked, site=Where.ENTRY) for method in methods]
+        probes = [Probe(**place_of(call), **asked, site=Where.CALL) for call in calls]
         self._asked: dict[int, Asked] = {}
         super().__init__(vm, probes, shape, limit=_MOST)
         try:

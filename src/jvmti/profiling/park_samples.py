@@ -1,4 +1,4 @@
-"""Samples of threads that park for a lock of ``java.util.concurrent``, by probes in LockSupport."""
+"""Samples of threads that park for a lock of ``java.util.concurrent``, by probes in these locks."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from jvmti.profiling.named_stacks import NamedStacks
 from jvmti.profiling.profiled_vm import ProfiledVM
 from jvmti.profiling.sources import Tables
 from jvmti.tracing.call_probes import MOST_FRAMES
-from jvmti.tracing.records.calls import Call
 from jvmti.tracing.records.sites import RecordedObject
 
-_PARKS = [
-    f"java.util.concurrent.locks.LockSupport.{method}"
-    for method in ("park(Object)", "parkNanos(Object, long)", "parkUntil(Object, long)")
-]
 _LOCKS = "java.util.concurrent.locks."
-_ACQUIRE = ("acquire", "doAcquire", "tryAcquire", "parkAndCheckInterrupt")
+_PARKS = [
+    f"call {_LOCKS}LockSupport.park* in {_LOCKS}{name}.*"
+    for name in ("AbstractQueuedSynchronizer", "AbstractQueuedLongSynchronizer", "StampedLock")
+]
+"""Where a lock parks the thread that it is for.
+
+Probes in ``LockSupport`` would see all that park for something else, such as for work of their
+pool, and in a server these are nearly all. A ``Condition`` parks in another class.
+"""
 _MOST = 60
 """Records a second; each stands for some of those that there was no space for."""
-_NEAR = 6
-"""Frames above the park in which a lock asks for itself."""
 
 
 @dataclass
@@ -47,10 +48,7 @@ class _Batch:
 
 
 class ParkSource:
-    """Calls of ``LockSupport.park`` that wait for a lock, recorded by probes.
-
-    A thread parks for much else, such as for work of its pool. It waits for a lock if one of
-    ``java.util.concurrent`` called, to acquire itself; a ``Condition`` is none.
+    """Calls of ``LockSupport.park`` by locks of ``java.util.concurrent``, recorded by probes.
 
     Args:
         vm: the VM.
@@ -67,15 +65,20 @@ class ParkSource:
     reason = ""
 
     def __init__(self, vm: ProfiledVM, interval: float, depth: int) -> None:
-        # Probes of the later set come first in a method: those of the trace note that a wait begins
-        # before these ask who has the lock.
-        self._owners = LockOwners(vm, _PARKS)
+        self._trace = vm.trace(
+            *_PARKS,
+            unloaded=True,
+            over=interval,
+            limit=_MOST,
+            stack=min(depth, MOST_FRAMES),
+            text=8,
+        )
+        # In front of a call the probes of the later set come last: those of the trace note that a
+        # wait begins before these ask who has the lock.
         try:
-            self._trace = vm.trace(
-                *_PARKS, over=interval, limit=_MOST, stack=min(depth, MOST_FRAMES), text=8
-            )
+            self._owners = LockOwners(vm, _PARKS)
         except BaseException:
-            self._owners.close()
+            self._trace.close()
             raise
         self._stacks = NamedStacks()
         self._vm = vm
@@ -96,9 +99,9 @@ class ParkSource:
         self._owners.update()
         for call in calls:
             blocker = call.arguments[0] if call.arguments else None
-            if not isinstance(blocker, RecordedObject) or not _waits_for_lock(call, blocker):
+            if not isinstance(blocker, RecordedObject):
                 continue
-            stack = self._stacks.add(blocker.class_name, (f"{call.name}:{call.line}", *call.stack))
+            stack = self._stacks.add(blocker.class_name, call.stack)
             thread = self._number((call.thread_id, call.thread))
             found = self._owners.owner(call.thread_id, call.time - call.duration, call.time)
             owner = -1 if found is None else self._number(found)
@@ -170,23 +173,11 @@ class ParkSource:
         if known < 0.995 * whole:
             notes.append(
                 f"The owner of the lock is known for {known / whole:.0%} of the waiting time; a "
-                "lock that several readers have, has none."
+                "lock that several readers have has none, nor one whose next owner has not yet run."
             )
         if self._trace.dropped:
             notes.append("The weight of dropped samples is given to those of the same second.")
         return {"lost": int(self._trace.dropped), "notes": tuple(notes)}
-
-
-def _waits_for_lock(call: Call, blocker: RecordedObject) -> bool:
-    if blocker.class_name.endswith("$ConditionObject"):
-        return False
-    for frame in call.stack[:_NEAR]:
-        owner, _, method = frame.partition(":")[0].rpartition(".")
-        if not owner.startswith(_LOCKS):
-            return False
-        if method.startswith(_ACQUIRE):
-            return True
-    return False
 
 
 __all__ = ["ParkSource"]

@@ -50,6 +50,9 @@ def kill_one(pid: int, kinds: str, after: float) -> None:
         controller.kill()
 
 
+SYNCHRONIZER = "java.util.concurrent.locks.AbstractQueuedSynchronizer"
+
+
 def work(program: JavaProgram) -> None:
     """Make samples of every kind."""
     for line in ("allocate 20000", "contend 3", "park 3"):
@@ -65,7 +68,7 @@ def test_nothing_of_the_profile_remains(java_program: JavaPrograms, kinds: str) 
         vm.profile(*kinds.split("+")).stop()
     with jvmti.attach(program.pid, timeout=30) as vm:
         books = vm.stats.agent
-        park = bytes(vm.find_class("java.util.concurrent.locks.LockSupport").class_file)
+        park = bytes(vm.find_class(SYNCHRONIZER).class_file)
     work(program)
     assert steady.wait_until(lambda: is_idle(program.pid), 20)
     rest = steady.footprint(program.pid)
@@ -81,8 +84,7 @@ def test_nothing_of_the_profile_remains(java_program: JavaPrograms, kinds: str) 
     assert steady.wait_until(lambda: is_idle(program.pid), 20)
     with jvmti.attach(program.pid, timeout=30) as vm:
         assert vm.stats.agent == books
-        support = vm.find_class("java.util.concurrent.locks.LockSupport")
-        assert bytes(support.class_file) == park
+        assert bytes(vm.find_class(SYNCHRONIZER).class_file) == park
         # Another one can have what that one had, and is right.
         with vm.profile("live" if "live" in kinds else "alloc", interval=16384) as profile:
             sites = program.ask("keep 30000").split()

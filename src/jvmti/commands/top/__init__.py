@@ -22,7 +22,8 @@ class Command:
     On a terminal it goes on until q or Ctrl-C. m, t, a and l choose methods, threads, allocation or
     locks; the arrows choose a row, Enter opens its stacks, s sorts by the other weight, / filters
     by a part of the name, and space stops the picture. It samples processor time and allocated
-    memory; waiting for locks only while it is shown, because that puts probes into LockSupport.
+    memory; waiting for locks only while it is shown, because that puts probes into those of
+    java.util.concurrent.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
