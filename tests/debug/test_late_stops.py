@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -605,6 +606,31 @@ def test_a_method_with_many_breakpoints_grows_by_as_much_for_each(vm: jvmti.VM) 
                 )
             sizes.append(len(vm._agent.read_class_file(cls, False)))
     assert sizes[2] - sizes[1] < 1.05 * (sizes[1] - sizes[0]), sizes
+
+
+def large_class() -> bytes:
+    """The class file of one whose only method is as large as a method may be."""
+    texts = (b"Large", b"java/lang/Object", b"method", b"()V", b"Code")
+    pool = b"".join(struct.pack(">BH", 1, len(one)) + one for one in texts)
+    pool += struct.pack(">BHBH", 7, 1, 7, 2)
+    code = bytes(65_534) + b"\xb1"
+    body = struct.pack(">HHI", 0, 0, len(code)) + code + bytes(4)
+    method = struct.pack(">HHHHHI", 9, 3, 4, 1, 5, len(body)) + body
+    head = struct.pack(">IHHH", 0xCAFEBABE, 0, 49, 8) + pool
+    return head + struct.pack(">HHHHHH", 33, 6, 7, 0, 0, 1) + method + bytes(2)
+
+
+def test_a_method_that_has_no_room_for_a_probe_says_so(vm: jvmti.VM) -> None:
+    loader = vm.find_class("Stopping").loader
+    large = vm.jni.define_class("Large", loader, large_class())
+    vm.jni.get_static_method_id(large, "method", "()V")  # which initializes the class
+    for arm in (
+        lambda: vm.breakpoint("Large", "method"),
+        lambda: vm.trace("Large.method"),
+        lambda: vm.logpoint("Large.method", "here"),
+    ):
+        with pytest.raises(jvmti.Error, match=r"would be larger than the 65,535"):
+            arm()
 
 
 def test_an_index_is_that_of_the_class_file_whatever_probes_the_method_has(

@@ -316,8 +316,9 @@ class ProbeCounts(NamedTuple):
     """Class files that should have got probes and could not."""
     reason: Long
     """Why the last of these failed: a status of ``jvmti_classfile.h``."""
-    omitted: Long
-    """Places that should have got a probe and could not."""
+    left_out: Int
+    """Why the last place that should have got a probe did not, of `jvmti.layouts.probes.LeftOut`; 0
+    if there is none."""
 
 
 class ProfileOpened(NamedTuple):

@@ -16,7 +16,7 @@ from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.interface.signatures import result_of
 from jvmti.layouts.probe_memory import TALLIES
-from jvmti.layouts.probes import Outcome
+from jvmti.layouts.probes import LeftOut, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import ClassLoader
@@ -127,6 +127,7 @@ class ProbeSet:
         self._plan = probes
         self._shape = shape
         self._failure: int | None = None
+        self._is_too_large = False
         self._lock = threading.Lock()
         self._sites: list[Site] = []
         self._sites_read = 0
@@ -174,16 +175,21 @@ class ProbeSet:
             self._place(classes)
         else:
             self.pauses = in_steps(self._vm, classes, max_pause, self._place)
-        counts = self._vm._agent.count_probes(self._number)
-        self.classes = int(counts.classes)
-        self.left_out = int(counts.failed)
-        if self.left_out:
-            self._failure = int(counts.reason)
+        self._count()
         if self._failure == _TOO_MANY:
             raise Error(
                 f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}, "
                 "two for each method: narrow them"
             )
+
+    def _count(self) -> None:
+        """Ask the agent what has come of the probes."""
+        counts = self._vm._agent.count_probes(self._number)
+        self.classes = int(counts.classes)
+        self.left_out = int(counts.failed)
+        if self.left_out:
+            self._failure = int(counts.reason)
+        self._is_too_large = counts.left_out == LeftOut.TOO_LARGE
 
     def _check_fields(self, classes: Sequence[Any]) -> None:
         """Refuse a condition about a field that none of a pattern's classes has.
@@ -268,6 +274,11 @@ class ProbeSet:
             raise OutOfMemory(None, "trace", f"no memory for the probes of {pattern!r}")
         if self._failure is not None:
             raise Error(f"a class of {pattern!r} can have no probes: {self.why_left_out}")
+        if self._is_too_large:
+            raise Error(
+                f"{pattern} can have no probes: with them the method would be larger than the "
+                "65,535 bytes that a method may have"
+            )
 
     @property
     def why_left_out(self) -> str | None:

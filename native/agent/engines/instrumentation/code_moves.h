@@ -50,16 +50,14 @@ class WovenClass : NoCopy {
   }
   // Without memory it keeps nothing.
   void keep(uint64_t klass, const uint8_t* data, size_t size, const MovedCode& earlier,
-            const Vector<uint8_t>& made, size_t omitted) {
+            const Vector<uint8_t>& made) {
     bool kept = copy(data, size, &from_) && copy(earlier.begin(), earlier.size(), &earlier_) &&
                 copy(made.begin(), made.size(), &made_);
     klass_ = kept ? klass : 0;
-    omitted_ = omitted;
   }
   void forget() { klass_ = 0; }
 
   const Vector<uint8_t>& made() const { return made_; }
-  size_t omitted() const { return omitted_; }
   // Where its instructions went.
   WovenMoves moves;
 
@@ -78,7 +76,6 @@ class WovenClass : NoCopy {
   }
 
   uint64_t klass_ = 0;
-  size_t omitted_ = 0;
   Vector<uint8_t> from_;
   MovedCode earlier_;
   Vector<uint8_t> made_;

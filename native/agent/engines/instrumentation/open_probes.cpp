@@ -166,7 +166,7 @@ jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::
 }
 
 jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong* sites,
-                       jlong* failed, jlong* reason, jlong* omitted) {
+                       jlong* failed, jlong* reason, jint* left_out) {
   FoundProbes set(call, number.c());
   if (set == nullptr) return FoundProbes::refuse(call, number.c());
   ProbeCounts counts = set->counts();
@@ -174,7 +174,7 @@ jvmtiError CountProbes(Call& call, const In<jint>& number, jlong* classes, jlong
   *sites = static_cast<jlong>(counts.sites);
   *failed = static_cast<jlong>(counts.failed);
   *reason = static_cast<jlong>(counts.reason);
-  *omitted = static_cast<jlong>(counts.omitted);
+  *left_out = static_cast<jint>(counts.left_out);
   return JVMTI_ERROR_NONE;
 }
 

@@ -143,14 +143,11 @@ void ProbeSet::hook(jvmtiEnv* env, JNIEnv* jni, const ShownClass& shown, bool is
       instrumenter_.answers = relations_ == nullptr ? nullptr : answers.begin();
       if (!weave(shown, klass, is_read, knows, &woven)) return;
       if (shown.klass != nullptr && !is_read) {
-        last_.keep(klass, data, static_cast<size_t>(size), earlier, woven,
-                   instrumenter_.omitted().size());
+        last_.keep(klass, data, static_cast<size_t>(size), earlier, woven);
       }
       knows = last_.moves.take(klass, instrumenter_);
       if (!knows) last_.forget();
-    } else if (append(&woven, last_.made().begin(), last_.made().size())) {
-      counts_.omitted += last_.omitted();
-    } else {
+    } else if (!append(&woven, last_.made().begin(), last_.made().size())) {
       note_failure(classfile::Status::kOutOfMemory);
       return;
     }
@@ -193,7 +190,7 @@ bool ProbeSet::weave(const ShownClass& shown, uint64_t klass, bool is_read, bool
     first = fresh;
     status = instrumenter_.instrument(plan(), shown.data, size, first);
   }
-  counts_.omitted += instrumenter_.omitted().size();
+  for (const layouts::OmittedProbe& one : instrumenter_.omitted()) counts_.left_out = one.why;
   bool is_new = first == fresh;
   bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
   // Noted last: what is noted is in the class.

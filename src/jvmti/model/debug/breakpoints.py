@@ -340,10 +340,10 @@ class Breakpoint(StopRequest):
                 at,
                 unnamed=() if table else parameters(method),
             )
-        raise Error(
-            f"{name} can have no breakpoint: with the probe it would be larger than 65,535 bytes, "
-            "or its condition compares what cannot be compared"
-        )
+        why = "no probe found a place there"
+        if self._text is not None:
+            why = f"the values that {self._text!r} compares are of other types there"
+        raise Error(f"{name} can have no such breakpoint: {why}")
 
     def _is_place(self, method: Any) -> bool:
         exact = self._exact

@@ -190,9 +190,7 @@ class StopProbes(ProbeSet):
         names = {one.name for one in chosen}
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
         self._place(chosen)
-        counts = self._vm._agent.count_probes(self._number)
-        if counts.failed:
-            self._failure = int(counts.reason)
+        self._count()
 
     @property
     def class_names(self) -> set[str]:
@@ -218,10 +216,7 @@ class StopProbes(ProbeSet):
         if self.has_any_in(cls):
             return
         self._failed_for(what)
-        raise Error(
-            f"no probe found a place in {what}: the method has no such variable there, or would be "
-            "larger than 65,535 bytes"
-        )
+        raise Error(f"no probe found a place in {what}: the method has no such variable there")
 
     def place(self, site: int) -> ProbedPlace:
         """The contents of the array at a site.
