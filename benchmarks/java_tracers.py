@@ -104,6 +104,13 @@ def drain(stream: object) -> None:
         pass
 
 
+def load(pid: int, options: str) -> None:
+    """Load an agent of `java.lang.instrument`: its jar, and what it is given behind ``=``."""
+    answer = command(inspect(pid), "load", "instrument", "false", options, timeout=PATIENCE)
+    if not answer.strip().endswith("0"):
+        raise SystemExit(f"{options} is not loaded: {answer}")
+
+
 class Byteman:
     """Byteman in one program, which takes rules by a socket.
 
@@ -115,11 +122,7 @@ class Byteman:
         (jar,) = maven.fetched([BYTEMAN], ROOT / "build" / "maven")
         self._port = free_port()
         options = f"{jar}=listener:true,port:{self._port},boot:{jar}"
-        answer = command(
-            inspect(pid), "load", "instrument", "false", options, timeout=PATIENCE
-        ).strip()
-        if not answer.endswith("0"):
-            raise SystemExit(f"Byteman does not attach: {answer}")
+        load(pid, options)
 
     @contextlib.contextmanager
     def armed(self, *rules: str) -> Iterator[float]:

@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -29,7 +30,7 @@ ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 from answered import Program, nothing  # noqa: E402
-from java_tracers import Arthas  # noqa: E402
+from java_tracers import Arthas, load  # noqa: E402
 from run import compile_program, machine  # noqa: E402
 from traced_calls import METHODS, Target, logged, traced  # noqa: E402
 
@@ -184,49 +185,34 @@ def longest_safepoint(text: str) -> float:
     return max(map(int, found)) / 1e9
 
 
+Rates = list[tuple[float, list[float]]]
 WARM = 30
 """Seconds of processor time until a thousand classes have been compiled, on a slow machine, too."""
+AGAIN = 16
+"""The same for classes that have been changed, when the program is warm."""
 SOON = {"17": 10, "25": 3}
 """Seconds after which a program is asked to be as fast as before it had probes."""
-
-
-Rates = list[tuple[float, list[float]]]
+MOMENTS = (0.5, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10, 12)
+"""Seconds after which its calls are compared with those before."""
 
 
 def around(rates: Rates, at: float) -> float:
-    """Calls a second in the second around a moment, so that one lucky tenth of it counts little."""
-    found = [one[2] for when, one in rates if abs(when - at) <= 0.5]
+    """Calls a second around a moment, of several lines, so that a lucky one counts little."""
+    found = [one[2] for when, one in rates if abs(when - at) <= 0.3]
     return statistics.median(found) if found else float("nan")
 
 
-def seconds_until(rates: Rates, before: float) -> float:
-    """How long it took until there were 98 % of the calls before."""
-    began, ended = rates[0][0], rates[-1][0]
-    moments = (began + number / 10 for number in range(5, int((ended - began - 0.5) * 10)))
+def seconds_until(rates: Rates, began: float, before: float) -> float:
+    """How long it took until there were 98 % of the calls before; infinite if there never were."""
+    moments = (began + number / 10 for number in range(3, int((rates[-1][0] - began) * 10)))
     found = (at - began for at in moments if around(rates, at) >= 0.98 * before)
-    return next(found, float("nan"))
+    return next(found, float("inf"))
 
 
-def by_processor_time(rates: Rates) -> Rates:
-    """The same, where the moments are the process's seconds of processor time."""
-    return [(one[3], one) for _, one in rates]
-
-
-def warmed(program: Working) -> tuple[float, float]:
-    """Calls a second once all is compiled, and how much processor time the program took for it."""
-    rates = by_processor_time(program.worked(WARM))
-    before = statistics.median(one[2] for when, one in rates if when > rates[-1][0] - 3)
-    return before, seconds_until(rates, before)
-
-
-def recovered(program: Working, before: float, soon: float) -> tuple[float, ...]:
-    """From now on: when it is back at 98 % of its calls before, in seconds and in those of
-    processor time, and what it has soon and late."""
-    rates = program.worked(20)
-    began = rates[0][0]
-    parts = (around(rates, began + at) / before for at in (soon, 13))
-    spent = seconds_until(by_processor_time(rates), before)
-    return seconds_until(rates, before), spent, *parts
+def compiled(program: Working) -> float:
+    """Calls a second once all is compiled."""
+    rates = program.worked(WARM)
+    return statistics.median(one[2] for _, one in rates if one[3] > rates[-1][1][3] - 3)
 
 
 def arms(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
@@ -275,53 +261,55 @@ def beside(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
     show("  added as the 60th, the oldest removed", added, cancelled, "ms", cancelled / added)
 
 
-@contextmanager
-def probed(vm: jvmti.VM) -> Iterator[None]:
-    """Probes in all hot classes."""
-    with vm.trace("Probed$Class*.*", summary=True) as trace:
-        assert trace.classes == CLASSES, trace.classes
-        yield
+def left(program: Working, _: Path) -> None:
+    """All hot classes get probes, and lose them again."""
+    with jvmti.attach(program.process.pid, timeout=30) as vm:
+        with vm.trace("Probed$Class*.*", summary=True) as trace:
+            assert trace.classes == CLASSES, trace.classes
+            program.worked(AGAIN)
 
 
-@contextmanager
-def retransformed(vm: jvmti.VM) -> Iterator[None]:
-    """The VM alone: the same classes are retransformed twice, and nothing is changed."""
-    env = vm.new_env()
-    env.add_capabilities({"can_retransform_classes"})
-    hot = [one for one in vm.classes if one.name.startswith("Probed$Class")]
-    assert len(hot) == CLASSES, len(hot)
-    env.retransform_classes(hot)
-    yield
-    env.retransform_classes(hot)
+def retransformed(program: Working, classes: Path) -> None:
+    """An agent of `java.lang.instrument` has them retransformed twice, and changes nothing."""
+    jar = classes / "retransforms.jar"
+    with zipfile.ZipFile(jar, "w") as packed:
+        packed.write(classes / "Retransforms.class", "Retransforms.class")
+        lines = ("Agent-Class: Retransforms", "Can-Retransform-Classes: true", "")
+        packed.writestr("META-INF/MANIFEST.MF", "\n".join(lines))
+    options = f"{jar}=Probed$Class"
+    load(program.process.pid, options)
+    program.worked(AGAIN)
+    load(program.process.pid, options)
 
 
 def leaves(jvm: jvms.Jvm, classes: Path, given: argparse.Namespace) -> None:
-    """A thousand hot classes lose their probes, in turns with the VM alone, in new JVMs."""
-    soon = SOON.get(jvm.name, 10)
-    found: dict[str, list[tuple[float, ...]]] = {}
+    """A thousand hot classes lose their probes, in turns with a plain agent's, in new JVMs."""
+    found: dict[str, list[list[float]]] = {}
+    moments = " ".join(f"{one:5g}" for one in MOMENTS)
+    print(f"  {'seconds':14}{moments}  98 % after   (% of the calls before)", flush=True)
     for _ in range(given.rounds):
-        for what in (retransformed, probed):
+        for does in (retransformed, left):
             with working(jvm, classes) as program:
-                before, started = warmed(program)
-                with jvmti.attach(program.process.pid, timeout=30) as vm, what(vm):
-                    program.worked(4)
-                found.setdefault(what.__name__, []).append(recovered(program, before, soon))
-                numbers = ", ".join(f"{one:.2f}" for one in found[what.__name__][-1])
-                print(f"  {what.__name__}: {numbers}; {started:.1f} s from its start", flush=True)
-    print("  (seconds, seconds of processor time, shares; those from the start: processor time)")
-    print(f"  the VM alone: {RETRANSFORMED}; medians of {given.rounds} JVMs each")
+                before = compiled(program)
+                does(program, classes)
+                began = time.monotonic()
+                rates = program.lines(MOMENTS[-1] + 1)
+                curve = [100 * around(rates, began + at) / before for at in MOMENTS]
+                row = [*curve, seconds_until(rates, began, before)]
+            found.setdefault(does.__name__, []).append(row)
+            shown = " ".join(f"{one:5.0f}" for one in curve)
+            print(f"  {does.__name__:14}{shown}  {row[-1]:5.1f} s", flush=True)
     alone, ours = (
         [statistics.median(column) for column in zip(*rows, strict=True)] for rows in found.values()
     )
-    what = "after leaving: back at 98 % of the calls before"
-    show(what, alone[0], ours[0], "s", ours[0] / alone[0])
-    show("  of the processor time of the process", alone[1], ours[1], "s", ours[1] / alone[1])
-    for number, after in ((2, soon), (3, 13)):
+    soon = SOON.get(jvm.name, 10)
+    print(f"  beside an agent that retransforms the same classes; medians of {given.rounds} JVMs")
+    what = "after leaving: until 98 % of the calls before"
+    show(what, alone[-1], ours[-1], "s", ours[-1] / alone[-1])
+    for after in (soon, MOMENTS[-1]):
+        at = MOMENTS.index(after)
         what = f"  of the calls before, after {after} s"
-        show(what, alone[number] * 100, ours[number] * 100, "%", ours[number] / alone[number])
-
-
-RETRANSFORMED = "the same classes retransformed twice without a change"
+        show(what, alone[at], ours[at], "%", ours[at] / alone[at])
 
 
 def arthas_arms(jvm: jvms.Jvm, classes: Path, took: float) -> None:
@@ -385,14 +373,14 @@ def main() -> int:
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--no-arthas", action="store_true")
     parser.add_argument("--only", default="answers,watches,arms,beside,leaves,shares")
-    parser.add_argument("--rounds", type=int, default=2, help="JVMs for each way to leave")
+    parser.add_argument("--rounds", type=int, default=3, help="JVMs for each way to leave")
     given = parser.parse_args()
     jdk = jvms.distribution_jdk()
     if jdk is None:
         raise SystemExit("there is no JDK with javac; `make java` installs one")
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for source in ("Answered", "Probed", "TracedCalls"):
+        for source in ("Answered", "Probed", "Retransforms", "TracedCalls"):
             compile_program(jdk, source, directory)
         for version in given.jvm.split(","):
             print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
