@@ -178,8 +178,8 @@ class ProbeSet:
         self._count()
         if self._failure == _TOO_MANY:
             raise Error(
-                f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}, "
-                "two for each method: narrow them"
+                f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}: one "
+                "for each return of a method and one for its exceptions; narrow them"
             )
 
     def _count(self) -> None:
