@@ -19,7 +19,7 @@ from jvmti.profile import (
     Stacks,
     Threads,
 )
-from jvmti.profile.parts import pool_of
+from jvmti.text.pools import pool_of
 from profiles import made
 
 

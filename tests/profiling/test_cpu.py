@@ -232,7 +232,14 @@ def test_views_grow_with_update_and_stay_after_the_end(vm: jvmti.VM, program: Ja
     assert profile.share("Profiled.main") > 0.3
     program.ask("mixed 0.3")
     assert len(profile) == first
+    vm.threads["main"].call("setName", "main by another name")
+    assert not repr(profile).startswith("<Profile: 0 cpu samples ")
+    assert "running" in repr(profile)
     assert len(profile.stop()) > first
+    vm.threads["main by another name"].call("setName", "main")
+    names = [thread.name for thread in profile.threads]
+    assert "main by another name" in names
+    assert "main" not in names
     assert not profile.running
     assert len(profile.stop()) == len(profile)
     assert "stopped" in repr(profile)

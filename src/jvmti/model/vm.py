@@ -508,7 +508,8 @@ class VM:
                 several. Virtual threads appear where the names of their carriers match.
             source: ``"jfr"`` has the JVM's Flight Recorder take the samples, for ``"cpu"``,
                 ``"wall"`` (native code only), ``"alloc"`` and ``"lock"``; of the other options it
-                takes ``interval`` only, from Java 17 on.
+                takes ``interval`` only, from Java 17 on. In a notebook it is not live: the samples
+                are read by ``update()``, and at the end.
             max_pause: of ``by``: as for `trace`.
 
         Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -12,12 +11,13 @@ from numpy.typing import NDArray
 from jvmti import display
 from jvmti.profile.call_tree import added, distinct
 from jvmti.profile.tables import Frames, Kind, Samples, Stacks, State
+from jvmti.text.pools import pool_of
 from jvmti.text.printable import escaped, escaped_lines, printable
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["PARTS", "Parts", "below_parts", "code_of", "part_name", "pool_of"]
+__all__ = ["PARTS", "Parts", "below_parts", "code_of", "part_name"]
 
 PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind")
 """Names that a profile can be split by."""
@@ -167,19 +167,3 @@ def _thread_names(profile: Profile) -> list[str]:
     return [
         f"{name} ({process})" for name, process in zip(threads.name, threads.process, strict=True)
     ]
-
-
-_NUMBERS = re.compile(r"\d+(?=\D*$)|(?<=\s)\d+(?:\.\d+)*(?=\s)")
-_COLLECTOR_OR_COMPILER = re.compile(r"[A-Z]\d(?=\s)")
-
-
-def pool_of(name: str) -> str:
-    """The name of a thread with ``*`` for its numbers: ``pool-1-thread-*`` for its last, at least.
-
-    Threads of a pool differ in the last number of their names, and in numbers that stand alone, as
-    those of Spark: ``Executor task launch worker for task * in stage * (TID *)``. The first ones of
-    ``C2 CompilerThread`` and ``G1 Conc#0`` are part of a name.
-    """
-    begins = _COLLECTOR_OR_COMPILER.match(name)
-    end = begins.end() if begins else 0
-    return name[:end] + _NUMBERS.sub("*", name[end:])

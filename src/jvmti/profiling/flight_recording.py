@@ -19,6 +19,7 @@ from jvmti.profile.files import open_profile
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.profiling.profiled_vm import ProfiledVM
@@ -178,8 +179,16 @@ class FlightRecording(Profile):
 
     @escaped
     def __repr__(self) -> str:
-        state = "stopped" if self._stopped else "running"
-        return f"{super().__repr__()[:-1]}, {state}>"
+        if self._stopped:
+            return f"{super().__repr__()[:-1]}, stopped>"
+        kinds = " and ".join(kind.name.lower() for kind in self._kinds_wanted)
+        seconds = (time.time_ns() - self._began_at) / 1e9
+        read = f"{quantity(len(self), 'sample')} read; update() reads more"
+        return f"<Profile of {kinds} by Flight Recorder, running for {seconds:.3g} s: {read}>"
+
+    def _repr_html_(self) -> str | None:
+        # Of one that runs, a flame graph would be empty.
+        return None if self.running and not len(self) else super()._repr_html_()
 
 
 __all__ = ["FlightRecording"]

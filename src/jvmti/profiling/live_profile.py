@@ -20,6 +20,7 @@ from jvmti.profiling.park_samples import ParkSource
 from jvmti.profiling.requests import Requests
 from jvmti.profiling.sources import AgentSource, SampleSource
 from jvmti.text.printable import escaped
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.profiling.profiled_vm import ProfiledVM
@@ -170,6 +171,7 @@ class LiveProfile(Profile):
         """Read the samples up to now, so that the views show them; returns the profile itself."""
         if not self._stopped:
             self._read()
+            self._rename_threads()
             self._ended_at = time.time_ns()
         self._build()
         return self
@@ -193,6 +195,7 @@ class LiveProfile(Profile):
                 part.source.stop()
             self._ended_at = time.time_ns()
             self._read()
+            self._rename_threads()
             for part in self._parts:
                 part.source.close()
         except Error:
@@ -229,6 +232,15 @@ class LiveProfile(Profile):
     def _read_requests(self) -> None:
         if self._requests is not None and not self._stopped:
             self._requests.update()
+
+    def _rename_threads(self) -> None:
+        """Give threads their present names, where these have changed since their first samples."""
+        threads = self._vm.threads
+        live = list(threads)
+        names = dict(zip(threads.ids(live), threads.names(live), strict=True))
+        with self._lock:
+            for part in self._parts:
+                part.source.rename_threads(names)
 
     def _read_on(self) -> None:
         every = READ_EVERY if self._requests is None else READ_REQUESTS_EVERY
@@ -335,8 +347,15 @@ class LiveProfile(Profile):
 
     @escaped
     def __repr__(self) -> str:
-        state = "stopped" if self._stopped else "running"
-        return f"{super().__repr__()[:-1]}, {state}>"
+        if self._stopped:
+            return f"{super().__repr__()[:-1]}, stopped>"
+        # The views may be of long ago, or of the beginning.
+        with self._lock:
+            count = sum(len(part.source) for part in self._parts)
+        kinds = " and ".join(dict.fromkeys(part.kind.name.lower() for part in self._parts))
+        samples = quantity(count, f"{kinds} sample")
+        seconds = (time.time_ns() - self._began_at) / 1e9
+        return f"<Profile: {samples} up to now, running for {seconds:.3g} s>"
 
 
 def kind_of(kind: str | Kind) -> Kind:

@@ -87,6 +87,9 @@ class ParkSource:
         self._rows: list[tuple[int, int, int, int, int]] = []
         self._batches: list[_Batch] = []
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def read(self) -> None:
         """Take the records over that there are."""
         calls = self._trace.read()
@@ -135,6 +138,9 @@ class ParkSource:
 
     def close(self) -> None:
         """Nothing is left."""
+
+    def rename_threads(self, names: dict[int, str]) -> None:
+        """Each sample has the name that its thread had at that time."""
 
     def tables(self) -> Tables:
         """The samples that were read: the class of the lock is the innermost frame."""

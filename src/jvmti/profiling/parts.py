@@ -95,6 +95,14 @@ class Parts:
             setattr(self, name, head[name])
         return bool(head["rest"])
 
+    def rename_threads(self, names: dict[int, str]) -> None:
+        """Give threads these names, by their numbers; those of virtual threads stay."""
+        threads = _joined(self._threads, _THREAD)
+        for row in numpy.flatnonzero((threads["id"] > 0) & (threads["is_virtual"] == 0)).tolist():
+            name = names.get(int(threads["id"][row]))
+            if name is not None:
+                self._thread_texts[2 * row] = name
+
     def stands_for(self) -> NDArray[numpy.float64]:
         """How many samples each stands for: itself, and its part of those that were dropped.
 

@@ -43,6 +43,9 @@ class SampleSource(Protocol):
     engine: str
     reason: str
 
+    def __len__(self) -> int:
+        """How many samples were read."""
+
     def read(self) -> None:
         """Take the samples over that there are."""
 
@@ -51,6 +54,9 @@ class SampleSource(Protocol):
 
     def close(self) -> None:
         """Release what it has in the target."""
+
+    def rename_threads(self, names: dict[int, str]) -> None:
+        """Give threads these names, by their numbers."""
 
     def tables(self) -> Tables:
         """The samples that were read."""
@@ -137,6 +143,9 @@ class AgentSource:
         by_signals = self._engine in (ProfileEngine.PERF, ProfileEngine.TIMER)
         return bool(self._parts.apart) if by_signals else True
 
+    def __len__(self) -> int:
+        return len(self._parts)
+
     def read(self) -> None:
         """Take the samples over that there are."""
         while self._parts.add(self._vm._agent.read_profile(self._number)):
@@ -149,6 +158,10 @@ class AgentSource:
     def close(self) -> None:
         """Release the profile in the agent."""
         self._vm._agent.close_profile(self._number)
+
+    def rename_threads(self, names: dict[int, str]) -> None:
+        """Give threads these names, by their numbers."""
+        self._parts.rename_threads(names)
 
     def tables(self) -> Tables:
         """The samples that were read."""

@@ -1,17 +1,11 @@
-"""Pools of threads, by their names: an editor that lists ten thousand threads stalls."""
+"""Pools of threads in lists: an editor that lists ten thousand threads stalls."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-_LAST_NUMBER = re.compile(r"\d+(?=\D*\Z)")
-
-
-def pool_of(name: str) -> str:
-    """The name of a thread without its number in its pool: ``pool-1-thread-…``."""
-    return _LAST_NUMBER.sub("…", name, count=1)
+from jvmti.text.pools import pool_of
 
 
 def without_rest_of_pools(
@@ -40,4 +34,4 @@ def without_rest_of_pools(
     return found, dict(left)
 
 
-__all__ = ["pool_of", "without_rest_of_pools"]
+__all__ = ["without_rest_of_pools"]

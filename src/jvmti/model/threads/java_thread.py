@@ -574,7 +574,7 @@ class Threads(display.Tabular):
             raise KeyError(f"no live thread has the number {name}; there are {known}")
         if not isinstance(name, str):
             raise TypeError(f"index threads by name or number, not by {name!r}")
-        names = self._names(threads)
+        names = self.names(threads)
         found = [thread for thread, its in zip(threads, names, strict=True) if its == name]
         if len(found) == 1:
             return found[0]
@@ -583,12 +583,12 @@ class Threads(display.Tabular):
         raise KeyError(f"no live thread is named {name!r}{suggestion(name, names)}")
 
     def _ipython_key_completions_(self) -> list[str]:
-        return [name for name in self._names(self._all()) if name]
+        return [name for name in self.names(self._all()) if name]
 
     def named(self, name: str) -> list[Thread]:
         """The live threads of that name; names need not be unique in Java."""
         threads = self._all()
-        names = self._names(threads)
+        names = self.names(threads)
         return [thread for thread, its in zip(threads, names, strict=True) if its == name]
 
     def ids(self, threads: list[Thread] | HandleColumn) -> list[int]:
@@ -601,6 +601,10 @@ class Threads(display.Tabular):
             self._id_field = jni.get_field_id(jni.find_class("java/lang/Thread"), "tid", "J")
         columns = self._vm.map.get_long_field(threads, self._id_field)
         return columns.listed()
+
+    def names(self, threads: list[Thread]) -> list[str | None]:
+        """The name of each thread."""
+        return list(self._vm.env.map.get_thread_info(threads).name) if threads else []
 
     def snapshot(self, most_frames: int = MOST_FRAMES, *, virtual: bool = False) -> ThreadSnapshots:
         """All threads at one moment: names, states, processor times and stacks.
@@ -810,9 +814,6 @@ class Threads(display.Tabular):
         column = self._vm.env.map.get_all_threads().check().value.items
         ours = self._service_rows(column)
         return [column[at] for at, own in enumerate(ours) if not own]
-
-    def _names(self, threads: list[Thread]) -> list[str | None]:
-        return list(self._vm.env.map.get_thread_info(threads).name) if threads else []
 
     def _service_rows(self, column: HandleColumn) -> list[bool]:
         """Which rows of a column of threads are threads of the agent, for any controller."""

@@ -155,7 +155,7 @@ class SuspensionOfAll(Suspension):
             # A thread that is not suspended yet may start another one.
             found = list(threads)
             numbers = threads.ids(found)
-            names = threads._names(found)
+            names = threads.names(found)
             new = [
                 thread
                 for thread, number, name in zip(found, numbers, names, strict=True)

@@ -21,8 +21,8 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.call_tree import Columns, distinct
-from jvmti.profile.parts import pool_of
 from jvmti.profile.tables import FrameKind, Samples
+from jvmti.text.pools import pool_of
 from jvmti.text.printable import escaped, printable
 from jvmti.text.quantities import duration, quantity
 
