@@ -3,7 +3,8 @@ import java.io.InputStreamReader;
 
 /**
  * Calls small methods, which are compiled for themselves: no caller knows which of many it calls.
- * {@code run MILLIS} runs it.
+ * {@code run MILLIS} runs it. {@code compare MILLIS} compares texts, for which compiled code has
+ * instructions of its own, and allocates arrays, for which it calls the VM.
  */
 public class Shapes {
   interface Shape {
@@ -55,11 +56,33 @@ public class Shapes {
     while (System.nanoTime() < until) sink += sum(shapes);
   }
 
+  static volatile Object kept;
+
+  static int compare(String[] names) {
+    int found = 0;
+    for (int i = 1; i < names.length; i++) found += names[i - 1].compareTo(names[i]);
+    kept = new byte[20_000];
+    return found;
+  }
+
+  static void compareAll(long millis) {
+    String[] names = new String[1000];
+    for (int i = 0; i < names.length; i++) names[i] = "a name of many letters " + i + "\u00e9";
+    long until = System.nanoTime() + millis * 1_000_000;
+    while (System.nanoTime() < until) sink += compare(names);
+  }
+
   public static void main(String[] arguments) throws Exception {
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     System.out.println("ready");
     for (String line = input.readLine(); line != null; line = input.readLine()) {
-      run(Long.parseLong(line.split(" ")[1]));
+      String[] words = line.split(" ");
+      long millis = Long.parseLong(words[1]);
+      if (words[0].equals("run")) {
+        run(millis);
+      } else {
+        compareAll(millis);
+      }
       System.out.println("done");
     }
   }

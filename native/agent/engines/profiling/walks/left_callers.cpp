@@ -96,8 +96,8 @@ int find_heaps(const VmTables& tables) {
   return length;
 }
 
-// The compiled method with this code, or 0. The thread that runs in it keeps it there.
-uintptr_t method_at(uintptr_t pc) {
+// What the VM has made with this code, or 0. The thread that runs in it keeps it there.
+uintptr_t blob_at(uintptr_t pc) {
   int count = heap_count.load(std::memory_order_acquire);
   for (int i = 0; i < count; ++i) {
     const Heap& heap = heaps[i];
@@ -109,11 +109,20 @@ uintptr_t method_at(uintptr_t pc) {
       segment -= back;
       back = in_vm<uint8_t>(heap.segments, segment);
     }
-    uintptr_t blob = heap.begin + (segment << heap.shift) + places.block_size;
-    const char* name = in_vm<const char*>(blob, places.name);
-    return name != nullptr && std::strcmp(name, "nmethod") == 0 ? blob : 0;
+    return heap.begin + (segment << heap.shift) + places.block_size;
   }
   return 0;
+}
+
+bool is_method(uintptr_t blob) {
+  const char* name = in_vm<const char*>(blob, places.name);
+  return name != nullptr && std::strcmp(name, "nmethod") == 0;
+}
+
+// The compiled method with this code, or 0.
+uintptr_t method_at(uintptr_t pc) {
+  uintptr_t blob = blob_at(pc);
+  return blob != 0 && is_method(blob) ? blob : 0;
 }
 
 uintptr_t handler_of(uintptr_t method) {
@@ -129,6 +138,18 @@ void LeftCallers::prepare() {
   VmTables tables;
   find_interpreter(tables);
   if (find_places(tables)) heap_count.store(find_heaps(tables), std::memory_order_release);
+}
+
+void LeftCallers::leave_stub(uintptr_t* pc, uintptr_t* sp) {
+  uintptr_t blob = blob_at(*pc);
+  if (blob == 0 || is_method(blob)) return;
+  int32_t words = in_vm<int32_t>(blob, places.frame_size);
+  if (words <= 1) return;
+  uintptr_t above = *sp + static_cast<uintptr_t>(words) * sizeof(uintptr_t);
+  uintptr_t back = in_vm<uintptr_t>(above - sizeof(uintptr_t), 0);
+  if (method_at(back) == 0) return;
+  *pc = back;
+  *sp = above;
 }
 
 bool LeftCallers::mend(uintptr_t pc, uintptr_t sp, uintptr_t fp) {

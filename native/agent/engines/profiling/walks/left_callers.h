@@ -14,6 +14,8 @@ class LeftCallers : NoCopy {
  public:
   // On any thread, before the first. Finds nothing where the VM's structures are not known.
   static void prepare();
+  // In a handler: of a stub that compiled code has called, the caller's registers.
+  static void leave_stub(uintptr_t* pc, uintptr_t* sp);
   // From a signal handler, while the current thread runs Java. From the frame with these registers
   // on, callees return to where they were called from. False if all did.
   bool mend(uintptr_t pc, uintptr_t sp, uintptr_t fp);

@@ -19,7 +19,8 @@ namespace jvmti {
 
 namespace {
 
-constexpr int kWalks = 32;  // at once
+constexpr int kWalks = 32;                      // at once
+[[maybe_unused]] constexpr int kMostSaved = 4;  // registers, by the code of one operation
 
 // What AsyncGetCallTrace says in place of a number of frames.
 constexpr jint kNoJavaFrames = 0;
@@ -302,6 +303,8 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
 #ifdef __x86_64__
   greg_t* own = registers_of(context);
   bool in_library = ranges.of(static_cast<uint64_t>(own[REG_RIP])) != CodeRanges::kNone;
+  if (in_library) anchor_.complete(jni);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   jint found = in_library ? -1 : from_edge(jni, context, depth);
   if (found <= 0) found = ask(jni, context, depth);
   // In a stub the frame is not complete, and a leaf function of the VM leaves no trace of the frame
@@ -313,6 +316,12 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
     greg_t* edited = registers_of(&changed);
     greg_t sp = own[REG_RSP];
     greg_t fp = own[REG_RBP];
+    // Compiled code saves registers while it compares or copies text: its frame is further down.
+    for (int i = 1; i <= kMostSaved && found == kBrokenJavaFrame && !in_library; ++i) {
+      edited[REG_RSP] = sp + i * 8;
+      jint shifted = ask(jni, &changed, depth);
+      if (shifted > 0) found = shifted;
+    }
     for (int i = 1; i <= 2 && found < 0 && !in_library; ++i) {
       edited[REG_RIP] = call_before(at(sp + (i - 1) * 8));
       edited[REG_RSP] = sp + i * 8;
@@ -331,6 +340,8 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
       if (!in_library) break;
     }
   }
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  if (in_library) anchor_.restore();
 #else
   (void)ranges;
   jint found = ask(jni, context, depth);
@@ -357,6 +368,7 @@ StackWalk::Outcome StackWalk::walk(JNIEnv* jni, void* context, const CodeRanges&
     guarded_ = false;
   } else {
     left_.restore();
+    anchor_.restore();
     // The VM has noted that this thread walks, and would note the end of that at the end of a walk
     // only; so there is another one, which finds nothing.
     outcome = Outcome::kFailed;

@@ -14,6 +14,7 @@
 #include "agent/engines/profiling/trace_table.h"
 #include "agent/engines/profiling/walks/code_ranges.h"
 #include "agent/engines/profiling/walks/entry_methods.h"
+#include "agent/engines/profiling/walks/java_anchor.h"
 #include "agent/engines/profiling/walks/left_callers.h"
 #include "generated/layouts.h"
 
@@ -55,6 +56,7 @@ class StackWalk : NoCopy {
   std::atomic<pid_t> owner_;
   const EntryMethods* entries_;
   LeftCallers left_;
+  JavaAnchor anchor_;
   volatile bool guarded_;
   bool faulted_;
   uint32_t count_;
