@@ -11,13 +11,19 @@ import signal
 import subprocess
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from adapter.client import COMMAND, SOON, SOURCE, Client, Failed, line
+from jvmti import refs
+from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.framing import Framing
+from jvmti.adapter.protocol.references import References
+from jvmti.adapter.showing.value_parts import Part
+from jvmti.adapter.showing.variables import ShownPart
+from jvmti.model.objects.reading import Contents
 
 if TYPE_CHECKING:
     from adapter.conftest import Begin
@@ -361,6 +367,54 @@ def test_requests_before_the_end_of_the_input_are_answered() -> None:
     done = subprocess.run(COMMAND, input=given, capture_output=True, timeout=60, check=True)
     numbers = re.findall(rb'"request_seq": (\d+)', done.stdout)
     assert numbers == [b"1", b"2", b"3", b"4"]
+
+
+@pytest.mark.newest
+def test_a_part_is_shown_again_only_where_nothing_of_it_has_changed() -> None:
+    """A stop shows the text of the stop before where value and contents are the same."""
+
+    def is_again(before: Any, now: Any, *contents: Contents | None) -> bool:
+        first, second = contents or (None, None)
+        shown = ShownPart(Part("n", before, contents=first), "{", None)
+        return shown.is_of(Part("n", now, contents=second))
+
+    assert is_again(1, 1)
+    assert is_again("a", "a")
+    assert is_again(None, None)
+    assert not (is_again(1, 2))
+    assert not (is_again(1, True))
+    assert not (is_again(0.0, -0.0))
+    assert not (is_again(None, 1))
+    item = object.__new__(refs.Object)
+    beginning, longer, other = (Contents(*one) for one in ((1, [3]), (2, [3]), (1, [4])))
+    assert is_again(item, item, beginning, Contents(1, [3]))
+    assert not is_again(item, item, beginning, longer)
+    assert not is_again(item, item, beginning, other)
+    assert not is_again(item, item)  # nobody has read what its text may say
+    assert not is_again(item, object.__new__(refs.Object), beginning, beginning)
+    failed = Part("n", None, failure="it has no value")
+    assert not ShownPart(failed, "{", None).is_of(Part("n", None))
+
+
+@pytest.mark.newest
+def test_numbers_of_a_range_stand_for_things_that_are_made_when_asked_for() -> None:
+    references = References()
+    made: list[int] = []
+    single = references.add("stop", "one")
+
+    def make(place: int) -> str:
+        made.append(place)
+        return str(place)
+
+    numbers = references.add_range("stop", 3, make)
+    assert single not in numbers
+    assert references.add("stop", "more") not in numbers
+    assert [references.get(numbers[2], str, "frame")[1] for _ in range(2)] == ["2", "2"]
+    assert made == [2]
+    assert references.forget("stop") == ["one", "more", "2"]
+    for number in (*numbers, single):
+        with pytest.raises(RequestFailed, match="resumed since"):
+            references.get(number, str, "frame")
 
 
 @pytest.mark.newest

@@ -391,3 +391,15 @@ def test_a_stack_of_one_message_is_that_of_single_calls(vm: jvmti.VM) -> None:
         part = read_stack(thread, 2)
         assert (part.frames, part.depth) == (whole.frames[:2], whole.depth)
         assert part.frames[0].before_probes is None  # nobody asked
+        # Of a stack that is known already, only the topmost frame is made anew.
+        again = read_stack(thread, 100, before=True, last=whole)
+        assert again == whole
+        assert [one is two for one, two in zip(again.frames, whole.frames, strict=True)] == [
+            number > 0 for number in range(whole.depth)
+        ]
+        # Where fewer were wanted of those that came, the others are missing there.
+        for most in range(1, whole.depth):
+            few = read_stack(thread, most, before=True)
+            assert read_stack(thread, 100, before=True, last=few) == whole
+        other = read_stack(vm.threads["main"], 100, before=True, last=whole)
+        assert other.frames[-1].thread == vm.threads["main"]

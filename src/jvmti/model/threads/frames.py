@@ -461,7 +461,8 @@ def read_stack(
     columns = [one[hidden:] for one in (methods, found.locations, found.lines, found.before)]
     below = tuple(one[1:] for one in columns)
     again: list[Frame] = []
-    if last is not None and last.below == below and last.frames[0]._stack == stack:
+    is_again = last is not None and last.below == below and last.frames[0]._stack == stack
+    if last is not None and is_again and len(last.frames) == 1 + len(below[0]):
         again = last.frames[1:]
         columns = [one[:1] for one in columns]
     else:
