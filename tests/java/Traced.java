@@ -169,6 +169,12 @@ public class Traced {
           thread.join();
         }
         return "done";
+      case "broken":
+        try {
+          return "" + new Broken().add(1);
+        } catch (ExceptionInInitializerError e) {
+          return "broken";
+        }
       case "random":
         for (int i = 0; i < number; i++) {
           order.add(ThreadLocalRandom.current().nextInt(10), "random");
@@ -204,5 +210,14 @@ public class Traced {
     for (String line = input.readLine(); line != null; line = input.readLine()) {
       System.out.println(answer(line.split(" "), order));
     }
+  }
+}
+
+/** A class that cannot be initialized. */
+class Broken {
+  static final int SIZE = "".charAt(0);
+
+  int add(int a) {
+    return SIZE + a;
   }
 }

@@ -236,3 +236,15 @@ def test_a_witness_sees_a_pause(vm: jvmti.VM) -> None:
         pause = witness.pause(lambda: vm.env.force_garbage_collection())
     assert 0 < nothing
     assert 0 < pause
+
+
+def test_a_class_whose_initialization_failed_is_named_and_disturbs_no_other(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    assert traced.ask("broken") == "broken"
+    with vm.logpoint("[BT]r*.add", "added") as log:
+        traced.ask("add 1")
+        assert len(log.read(20)) == 1
+        assert set(log.refused) == {"Broken"}
+    with pytest.raises(jvmti.Error, match="Broken: its initialization failed"):
+        vm.trace("Broken.add")

@@ -13,6 +13,7 @@ from jvmti import display
 from jvmti.deferred import difflib
 from jvmti.instrumentation.library import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
+from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.interface.signatures import result_of
 from jvmti.layouts.probe_memory import TALLIES
@@ -224,7 +225,15 @@ class ProbeSet:
         if not every:
             return []
         modifiable = self._vm.env.map.is_modifiable_class(every).check().listed()
-        return [one for one, is_modifiable in zip(every, modifiable, strict=True) if is_modifiable]
+        states = self._vm.env.map.get_class_status(every).check().listed()
+        changed = []
+        for one, is_modifiable, state in zip(every, modifiable, states, strict=True):
+            if state & ClassStatus.ERROR:
+                # HotSpot would refuse all that are changed with it, too.
+                self.refused[one.name] = "its initialization failed, so none of its code runs"
+            elif is_modifiable:
+                changed.append(one)
+        return changed
 
     def _referring(self, probe: Probe, classes: Sequence[Any]) -> Sequence[Any]:
         """The classes whose code may refer to what a probe is about."""
