@@ -346,6 +346,33 @@ def shares(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
         show(what, one, two, "ns", two / one)
 
 
+def throws(jvm: jvms.Jvm, classes: Path, _: argparse.Namespace) -> None:
+    """What a probe where an exception is thrown costs, where C2 makes a jump of the throw."""
+    place = "throw Thrown.*"
+    target = Target(Path(jvm.java), classes, 1, program="Thrown")
+    print(f"{'nanoseconds of processor time of a throw':56} {'ready':>10} {'made':>10}")
+    try:
+        bare = target.nanoseconds()
+        show("thrown and caught, without a probe", *bare, "ns", bare[1] / bare[0])
+        with jvmti.attach(target.process.pid, timeout=30) as vm:
+            for what, arm in (
+                ("a counter", lambda: vm.logpoint(place, by="method")),
+                ("a record without values", lambda: logged(vm, "here", place)),
+                ("a record of the exception", lambda: logged(vm, "{exception}", place)),
+            ):
+                with arm():
+                    ready, made = target.nanoseconds()
+                show(
+                    f"  over that, with {what}",
+                    ready - bare[0],
+                    made - bare[1],
+                    "ns",
+                    ready / bare[0],
+                )
+    finally:
+        target.end()
+
+
 @contextmanager
 def untimed(vm: Any) -> Iterator[None]:
     """A logpoint whose hits have no time, which costs more than all the rest of a record."""
@@ -372,7 +399,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
     parser.add_argument("--jvm", default="17,25")
     parser.add_argument("--no-arthas", action="store_true")
-    parser.add_argument("--only", default="answers,watches,arms,beside,leaves,shares")
+    parser.add_argument("--only", default="answers,watches,arms,beside,leaves,shares,throws")
     parser.add_argument("--rounds", type=int, default=3, help="JVMs for each way to leave")
     given = parser.parse_args()
     jdk = jvms.distribution_jdk()
@@ -380,11 +407,11 @@ def main() -> int:
         raise SystemExit("there is no JDK with javac; `make java` installs one")
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
-        for source in ("Answered", "Probed", "Retransforms", "TracedCalls"):
+        for source in ("Answered", "Probed", "Retransforms", "Thrown", "TracedCalls"):
             compile_program(jdk, source, directory)
         for version in given.jvm.split(","):
             print(f"JDK {version:52} {'VM, Arthas':>10} {'probes':>10}     {'ratio':>8}")
-            for measure in (answers, watches, arms, beside, leaves, shares):
+            for measure in (answers, watches, arms, beside, leaves, shares, throws):
                 if measure.__name__ in given.only.split(","):
                     measure(jvms.named(version), directory, given)
     print(machine())

@@ -42,8 +42,15 @@ SETTLE, LOOK = 3.0, 2.0
 class Target:
     """The program, and what it says of its calls."""
 
-    def __init__(self, java: Path, classes: Path, threads: int, *options: str) -> None:
-        command = [java, "-Xmx256m", *options, "-cp", classes, "TracedCalls", str(threads)]
+    def __init__(
+        self,
+        java: Path,
+        classes: Path,
+        threads: int,
+        *options: str,
+        program: str = "TracedCalls",
+    ) -> None:
+        command = [java, "-Xmx256m", *options, "-cp", classes, program, str(threads)]
         self.process = subprocess.Popen(
             [str(one) for one in command],
             stdout=subprocess.PIPE,
