@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ import pytest
 import jvms
 from adapter.client import COMMAND, IMPORTS, SOON, SOURCE, line, validate
 from prepared import Prepared
+from profiles.readers.packages import tool
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -31,9 +31,7 @@ PACKAGE = "@vscode/debugadapter-testsupport@1.68.0"
 @pytest.fixture(scope="module")
 def testsupport() -> Path:
     """The package of the client, installed once by npm."""
-    npm = shutil.which("npm")
-    if npm is None or shutil.which("node") is None:
-        pytest.skip("no Node.js here")
+    npm = tool("npm")
     place = jvms.ROOT / "build" / "npm"
     found = place / "node_modules" / PACKAGE.rpartition("@")[0]
     if not found.is_dir():
@@ -116,7 +114,7 @@ def test_the_driver_for_adapters_finds_what_it_expects(
             },
         }
         done = subprocess.run(
-            ["node", str(DRIVER), json.dumps(given)],
+            [tool("node"), str(DRIVER), json.dumps(given)],
             capture_output=True,
             text=True,
             timeout=280,

@@ -1,3 +1,7 @@
+import static java.lang.Math.floorDiv;
+import static java.util.Collections.nCopies;
+import static java.util.Locale.ROOT;
+
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -12,6 +16,10 @@ import java.util.function.Supplier;
  * begins with the same values and evaluates them as the compiler understands them.
  */
 public class Judged extends Above implements Greets {
+    static int imported() {
+        return floorDiv(7, 2) + nCopies(1, ROOT).size();
+    }
+
     enum Color {
         RED, GREEN {
             @Override

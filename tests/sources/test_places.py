@@ -187,6 +187,20 @@ def test_the_sources_of_a_jar_are_where_maven_and_gradle_put_them(tmp_path: Path
     assert finder.find("com.acme.A").text == "mine"
 
 
+def test_the_jdks_own_classes_have_their_sources_in_its_archive(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    with zipfile.ZipFile(tmp_path / "lib" / "src.zip", "w") as archive:
+        archive.writestr("java.base/java/util/HashMap.java", "package java.util;")
+        archive.writestr("jdk.jfr/jdk/jfr/Event.java", "package jdk.jfr;")
+    finder = SourceFinder(java_home=tmp_path, repositories=Repositories([]))
+    for name in ("java.util.HashMap$Node", "jdk.jfr.Event"):
+        found = finder.find(name)
+        assert found.text.startswith(f"package {name.rpartition('.')[0]}")
+        assert str(found.path).startswith(f"{tmp_path}/lib/src.zip!")
+    with pytest.raises(SourceNotFound, match="src.zip"):
+        finder.find("java.util.HashMop")
+
+
 def test_mavens_settings_say_where_its_repository_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
