@@ -197,6 +197,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(kind, match=message):
         vm.change(pattern, **options)
+    assert b"JvmtiProbes" not in bytes(vm.find_class(SHOP).class_file)
 
 
 def test_a_class_that_is_loaded_later_is_changed(java_program: JavaPrograms) -> None:

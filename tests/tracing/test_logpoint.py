@@ -260,6 +260,7 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(kind, match=message):
         vm.logpoint(place, text, when=when)
+    assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
 
 
 def test_arguments_of_the_wrong_kind_are_refused(vm: jvmti.VM) -> None:
