@@ -31,8 +31,8 @@ def test_their_time_is_theirs(java_program: JavaPrograms) -> None:
             program.ask("compare 500")
     profile = profile.with_frame("Shapes.run")
     own = {use.name: use.own_share for use in profile.top(None)}
-    # Together they have 0.25 to 0.6, by the processor, as in async-profiler; 0.01 where edges of
-    # frames are not known. The call by the table of interfaces is sum's.
+    # Each has 0.03 to 0.18, by the processor; 0.01 together where edges of frames are not known.
+    # The call by the table of interfaces is sum's.
     assert sum(own[f"Shapes${shape}.sides"] for shape in SHAPES) > 0.15, own
     assert profile.share("Shapes.sum") > 0.85
     # While it compares, code keeps registers on top of its frame; and what calls the VM to allocate

@@ -8,6 +8,7 @@
 
 #include "agent/channels/channel.h"
 #include "agent/engines/profiling/samplings.h"
+#include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/sessions/environments.h"
 #include "base/clock.h"
 
@@ -211,11 +212,10 @@ void Profile::collect(JNIEnv* jni) {
     if (!taken_.push(sample)) lost.fetch_add(1, std::memory_order_relaxed);
   }
   if (sampling_->identify != nullptr) sampling_->identify(jni, *this, taken_);
-  for (const Sample& one : taken_) {
-    if (one.mounted != 0) carries_ = true;
-    take(jni, one);
-  }
-  naming_ = carries_ || taken_.size() >= kMany ? kNamingSoon : kNaming;
+  for (const Sample& one : taken_) take(jni, one);
+  // A virtual thread may be over soon after its first sample.
+  bool soon = major_version(agent.version) >= kFirstWithVirtualThreads || taken_.size() >= kMany;
+  naming_ = soon ? kNamingSoon : kNaming;
 }
 
 void Profile::take(JNIEnv* jni, const Sample& sample) {

@@ -129,7 +129,6 @@ class Profile : NoCopy {
   SampleRing ring_;
   Turn reading_;  // who names and reads; only service threads
   Vector<Sample> taken_;
-  bool carries_ = false;            // virtual threads, which may end soon, have had samples
   std::atomic<int64_t> naming_{0};  // nanoseconds between two looks for new names
   Vector<layouts::ProfileRecord> records_;
 
