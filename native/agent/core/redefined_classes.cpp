@@ -70,7 +70,10 @@ void note_redefined(jvmtiEnv* env, JNIEnv* jni, const jvmtiClassDefinition* defi
     uint64_t klass = hash_of_redefined(env, jni, made.klass);
     size_t size = static_cast<size_t>(made.class_byte_count);
     auto* file = static_cast<unsigned char*>(std::malloc(size));
-    if (klass == 0 || file == nullptr) continue;  // then the VM's bug shows
+    if (klass == 0 || file == nullptr) {  // then the VM's bug shows
+      std::free(file);
+      continue;
+    }
     std::memcpy(file, made.class_bytes, size);
     Redefined one{klass, file, made.class_byte_count};
     Locked locked(redefined_mutex);
