@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import compiler
-from adapter.client import SOURCE, Client, line
+from adapter.client import SOURCE, Client, Failed, line
 
 if TYPE_CHECKING:
     from jvms import Jvm
@@ -89,6 +89,8 @@ def test_a_call_is_restarted_at_its_first_line(program: JavaProgram, client: Cli
     """Also from there, and where the class got its breakpoint in the middle of the method."""
     client.attach(program.pid, line("RETURN"))
     thread = client.stopped("breakpoint")
+    frames = client.frames(thread)
+    assert [one.get("canRestart", True) for one in frames] == [True] + [False] * (len(frames) - 1)
     for _ in range(2):
         client.ask("restartFrame", frameId=client.top(thread)["id"])
         client.stopped("restart")
@@ -156,6 +158,42 @@ def _javap(jvm: Jvm, method: str) -> list[str]:
     )
     part = done.stdout.partition(f" {method}(")[2].partition("\n\n")[0]
     return [" ".join(one.partition(": ")[2].split()) for one in part.splitlines() if ": " in one]
+
+
+def test_what_a_late_agent_cannot_do_is_told_before_it_is_asked_for(
+    program: JavaProgram, client: Client
+) -> None:
+    """By capabilities that the client has with its first event, by frames and by variables."""
+    client.attach(program.pid, line("NESTED"))
+    thread = client.stopped("breakpoint")
+    names = [one["event"] for one in client.events]
+    assert names.index("capabilities") < names.index("initialized")
+    (changed,) = [one["body"] for one in client.events if one["event"] == "capabilities"]
+    assert not changed["capabilities"]["supportsSteppingGranularity"]
+    (only,) = changed["capabilities"]["exceptionBreakpointFilters"]
+    with pytest.raises(Failed, match="steps threads by line"):
+        client.ask("next", threadId=thread, granularity="instruction")
+
+    def fixed(depth: int) -> dict[str, bool]:
+        local = client.variables(client.scope(client.frames(thread)[depth]["id"]))
+        hints = {name: one.get("presentationHint", {}) for name, one in local.items()}
+        return {name: "readOnly" in one.get("attributes", ()) for name, one in hints.items()}
+
+    assert fixed(0) == {"this": True, "n": False}
+    below = fixed(1)
+    assert "order" in below
+    assert all(below.values())
+    number = client.scope(client.frames(thread)[1]["id"])
+    with pytest.raises(Failed, match="cannot be written|is not at the top"):
+        client.ask("setVariable", variablesReference=number, name="order", value="null")
+    body = client.ask("setExceptionBreakpoints", filters=[only["filter"]])
+    assert [one["verified"] for one in body["breakpoints"]] == [True]
+    client.breakpoints()
+    client.ask("continue", threadId=thread)
+    # Where it stopped no constructor begins again, and the call has no probes.
+    frames = client.frames(client.stopped("exception"))
+    assert not any(one.get("canRestart", True) for one in frames)
+    client.disconnect()
 
 
 def test_a_condition_on_a_number_that_nobody_can_read_says_so(

@@ -40,6 +40,8 @@ def test_a_thrown_exception_stops_its_thread(begin: Begin, way: str) -> None:
     body = client.ask("setExceptionBreakpoints", filters=["uncaught"])
     if way == "late":
         assert "ask for both kinds" in body["breakpoints"][0]["message"]
+    body = client.ask("setExceptionBreakpoints", filters=["thrown"])
+    assert [one["verified"] for one in body["breakpoints"]] == [True]
     with pytest.raises(Failed, match="caught and uncaught"):
         client.ask("setExceptionBreakpoints", filters=["all"])
     client.disconnect()
@@ -178,6 +180,9 @@ def test_a_frame_below_others_is_restarted(client: Client, command: list[str]) -
     thread = client.stopped("breakpoint")
     frames = client.frames(thread)
     names = [one["name"] for one in frames]
+    # The VM has all that the first response says.
+    assert not client.has_event("capabilities")
+    assert [one.get("canRestart", True) for one in frames] == [True] * (len(frames) - 1) + [False]
     depth = names.index("Debugged.deep(int)") + 20
     client.breakpoints()
     client.ask("restartFrame", frameId=frames[depth]["id"])

@@ -13,6 +13,7 @@ from jvmti.adapter.protocol.conversation import Conversation
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
 from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoints
+from jvmti.interface.constants import Event
 from jvmti.interface.errors import CallTimeout
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class DebugSession:
         references: the numbers of frames and variables.
         halted: the threads that are stopped.
         logpoints: those that the agent records.
+        is_late: whether probes stand in for what the VM grants only while it starts.
     """
 
     def __init__(self, conversation: Conversation, initialization: Initialization) -> None:
@@ -45,6 +47,7 @@ class DebugSession:
         self.references = References()
         self.halted = HaltedThreads(self.references)
         self.logpoints = RecordedLogpoints(conversation)
+        self.is_late = False
         self._vm: VM | None = None
         self._has_stopped = False
         self._local = threading.local()
@@ -73,6 +76,7 @@ class DebugSession:
     @vm.setter
     def vm(self, vm: VM) -> None:
         self._vm = vm
+        self.is_late = vm.breakpoints.is_emulated(Event.SINGLE_STEP)
 
     @property
     def has_vm(self) -> bool:

@@ -15,19 +15,33 @@ _CONDITION = (
     "classes or patterns, as java.lang.IllegalStateException, com.acme.*; then, after `if`, "
     "an expression"
 )
-FILTERS: list[dict[str, Any]] = [
-    {
+
+
+def exception_filter(name: str, label: str, text: str) -> dict[str, Any]:
+    """A choice of exceptions that the client offers its user.
+
+    Args:
+        name: what requests call it.
+        label: what the user sees.
+        text: which exceptions it stops at.
+    """
+    return {
         "filter": name,
-        "label": f"{name.capitalize()} exceptions",
-        "description": f"Stop where an exception is thrown that {text}",
+        "label": label,
+        "description": f"Stop where an exception {text}",
         "default": False,
         "supportsCondition": True,
         "conditionDescription": _CONDITION,
     }
-    for name, text in (
-        ("caught", "the program catches"),
-        ("uncaught", "nothing catches, as far as the VM can foresee"),
-    )
+
+
+FILTERS = [
+    exception_filter("caught", "Caught exceptions", "is thrown that the program catches"),
+    exception_filter(
+        "uncaught",
+        "Uncaught exceptions",
+        "is thrown that nothing catches, as far as the VM can foresee",
+    ),
 ]
 CAPABILITIES: dict[str, Any] = {
     "supportsConfigurationDoneRequest": True,
@@ -93,4 +107,4 @@ class Initialization:
         return dict(CAPABILITIES)
 
 
-__all__ = ["CAPABILITIES", "FILTERS", "Initialization"]
+__all__ = ["CAPABILITIES", "FILTERS", "Initialization", "exception_filter"]

@@ -6,10 +6,11 @@ import logging
 import os
 import signal
 import threading
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import jvmti
 from jvmti.adapter.child_programs import ChildPrograms
+from jvmti.adapter.late_capabilities import changed_capabilities
 from jvmti.adapter.program_guard import ProgramGuard
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
@@ -60,6 +61,8 @@ class LaunchRequests:
         self._reports_threads = False
         self._ends_with_session = False
         self._guard: ProgramGuard | None = None
+        self._changed: dict[str, Any] = {}
+        """Capabilities that differ from those of the first response."""
 
     # ---- the beginning ---------------------------------------------------------------------
 
@@ -164,6 +167,7 @@ class LaunchRequests:
             vm.source_path.append(place)
         session.vm = vm
         session.halted.whole.is_wanted = session.configuration.flag("suspendAllThreads")
+        self._changed = changed_capabilities(vm)
         threading.Thread(target=self._await_end, name="jvmti end", daemon=True).start()
         session.conversation.afterwards(self._begun)
 
@@ -177,6 +181,8 @@ class LaunchRequests:
             isLocalProcess=True,
             startMethod="launch" if self._is_launched else "attach",
         )
+        if self._changed:
+            session.conversation.event("capabilities", capabilities=self._changed)
         session.conversation.event("initialized")
 
     @answers("cancel")

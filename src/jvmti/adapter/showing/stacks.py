@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _LEVELS = 1000
 """Frames in a response, where the client does not say how many."""
+_STAYS = '"canRestart": false, '
 
 
 class FrameReference:
@@ -83,13 +84,31 @@ class StackRequests:
             page = halted.frames(most)[start:]
             numbers = self._numbers(halted, start + len(page))[start : start + len(page)]
             texts = self._texts(halted.shown, page, as_parameters)
+            last = self._restartable(halted) - start
             shown = [
-                f'{{"id": {number}, {text}' for number, text in zip(numbers, texts, strict=True)
+                f'{{"id": {number}, {"" if place < last else _STAYS}{text}'
+                for place, (number, text) in enumerate(zip(numbers, texts, strict=True))
             ]
             depth = 0 if halted.stack is None else halted.stack.depth
             return Encoded(f'{{"stackFrames": [{", ".join(shown)}], "totalFrames": {depth}}}')
 
         return session.run_at_once(halted, read)
+
+    def _restartable(self, halted: HaltedThread) -> int:
+        """How many frames from the topmost on the request ``restartFrame`` takes.
+
+        Of late agents it takes the one that a probe has stopped, if that can begin again.
+        """
+        stack = halted.stack
+        assert stack is not None
+        if not self._session.is_late:
+            native = (place for place, one in enumerate(stack.frames) if one.is_native)
+            return next(native, stack.depth) - 1
+        table = self._session.vm.breakpoints
+        probed = None if halted.stop is None else table.probed(halted.thread)
+        if probed is None or probed.place.cannot_restart is not None:
+            return 0
+        return int(table.step_probes.covers(stack.frames[0].method))
 
     def _numbers(self, halted: HaltedThread, count: int) -> list[int]:
         """The numbers of the first frames, as long as their thread is stopped."""

@@ -121,7 +121,10 @@ class FrameParts(Parts):
                 found.append(Part(name, None, one.signature, failure=failure, is_final=True))
             else:
                 value, contents = shown
-                found.append(Part(name, value, one.signature, one.name, contents))
+                is_final = name == "this" or not locals_.can_write(one)
+                found.append(
+                    Part(name, value, one.signature, one.name, contents, is_final=is_final)
+                )
         found.sort(key=lambda part: part.name != "this")
         return found
 
@@ -274,11 +277,21 @@ class CollectionParts(Parts):
         items = self._items(start, count)
         if self._is_map:
             return [
-                Part(_key(key), value, parts=EntryParts(key, value) if _is_object(key) else None)
+                Part(
+                    _key(key),
+                    value,
+                    parts=EntryParts(key, value) if _is_object(key) else None,
+                    is_final=True,
+                )
                 for key, value in items
             ]
         return [
-            Part(str(number), value, path=self._below(f".get({number})") if self._is_list else None)
+            Part(
+                str(number),
+                value,
+                path=self._below(f".get({number})") if self._is_list else None,
+                is_final=not self._is_list,
+            )
             for number, value in enumerate(items, start)
         ]
 

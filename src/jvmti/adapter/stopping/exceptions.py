@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
 
 _IF = re.compile(r"\s*(.*?)\s*(?:\bif\b\s*(.*))?\Z", re.DOTALL)
+_FILTERS = {"caught": ["caught"], "uncaught": ["uncaught"], "thrown": ["caught", "uncaught"]}
+"""The kinds of exceptions that each filter means; late there is the last alone."""
 _CAUSES = 20
 """Causes of an exception that are shown at most."""
 
@@ -44,13 +46,14 @@ class ExceptionRequests:
             (one.text("filterId"), one.text("condition", "")) for one in given.each("filterOptions")
         ]
         for name, _ in chosen:
-            if name not in ("caught", "uncaught"):
+            if name not in _FILTERS:
                 raise RequestFailed(
-                    f"there is no filter {printable(name, 40)!r}; there are caught and uncaught"
+                    f"there is no filter {printable(name, 40)!r}; there are caught and uncaught, "
+                    "and thrown for both"
                 )
         kinds: dict[str, set[str]] = {}
         for name, condition in chosen:
-            kinds.setdefault(condition, set()).add(name)
+            kinds.setdefault(condition, set()).update(_FILTERS[name])
         # Both kinds with one condition are one request: a late agent cannot tell them apart.
         wanted: list[tuple[Hashable, Create]] = [
             ((condition, frozenset(names)), self._thrown(condition, names))

@@ -9,7 +9,6 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
-from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
 from jvmti.model.debug.stepping import Steps
 
@@ -51,7 +50,7 @@ class LeavingRequests:
 
         def restart() -> None:
             self._session.halted.end_step(halted.id)
-            if self._session.vm.breakpoints.is_emulated(Event.SINGLE_STEP):
+            if self._session.is_late:
                 if depth:
                     raise RequestFailed(
                         "only the topmost frame can be restarted in a JVM that was attached to "

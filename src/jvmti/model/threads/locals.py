@@ -257,6 +257,13 @@ class Locals(Mapping[Any, Any]):
             found.append((Variable(None, _OBJECT, key), (value, None)))
         return found
 
+    def can_write(self, variable: Variable) -> bool:
+        """Whether `__setitem__` takes a variable, as far as it is known once they were read.
+
+        A virtual thread lets its topmost frame alone be changed.
+        """
+        return self._refused is None and not (self._frame.depth and self._frame.thread.is_virtual)
+
     @staticmethod
     def _key(variable: Variable) -> Any:
         return variable.slot if variable.name is None else variable.name

@@ -88,6 +88,11 @@ class ProbedLocals(Locals):
             shown.append((one, its))
         return shown
 
+    def can_write(self, variable: Variable) -> bool:
+        """Whether `__setitem__` takes a variable."""
+        found = self._probed.variable(variable.slot)
+        return found is not None and bool(found.takes)
+
     def _read(self, variables: Sequence[Variable], lost: Any = None) -> list[Any]:
         slots = [self._slot(one) for one in variables]
         if not slots:

@@ -196,7 +196,8 @@ class StepProbes(EventProbes):
     def covers(self, method: Method) -> bool:
         """Whether new calls of a method have probes."""
         name, class_name = method.name, method.class_name
-        return any(name in of_owner.get(class_name, ()) for of_owner in self._names.values())
+        of_all = list(self._names.values())  # another thread may step meanwhile
+        return any(name in of_owner.get(class_name, ()) for of_owner in of_all)
 
     def announce(self, owner: Hashable, methods: Collection[Method]) -> None:
         """Plan probes in methods whose classes another request is about to weave.
