@@ -341,9 +341,11 @@ class Client:
             self.breakpoints(*lines)
         self.ask("configurationDone")
 
-    def attach(self, pid: int, *lines: int | dict[str, Any], **more: Any) -> None:
+    def attach(
+        self, pid: int, *lines: int | dict[str, Any], supports: Sequence[str] = (), **more: Any
+    ) -> None:
         """Attach to a program, with breakpoints."""
-        self.initialize()
+        self.initialize(*supports)
         self.ask("attach", pid=pid, **more)
         self.event("initialized")
         if lines:

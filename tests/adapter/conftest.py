@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import compiler
+import jvms
 from adapter.client import SOURCE, Client
 
 if TYPE_CHECKING:
@@ -22,6 +24,17 @@ def command(jvm: Jvm) -> list[str]:
     """The command that runs the program."""
     classes = compiler.classes("Debugged")
     return [str(jvm.java), *jvm.args, "-cp", str(classes), "Debugged"]
+
+
+def compiler_named(name: str) -> str:
+    """The ``javac`` that configurations name, or the jar of ECJ; skips where there is none."""
+    home = compiler.javac_home(11)
+    place = jvms.INSTALLED / "ecj" / "ecj.jar"
+    if name == "javac":
+        place = Path() if home is None else home / "bin" / "javac"
+    if not place.is_file():
+        pytest.skip(f"{name} is not installed")
+    return str(place)
 
 
 @pytest.fixture
@@ -49,15 +62,17 @@ def begin(
 
     sources = [str(SOURCE.parent)]
 
-    def begun(*lines: int | dict[str, Any], compiled_by: str | None = None) -> Client:
+    def begun(
+        *lines: int | dict[str, Any], compiled_by: str | None = None, supports: Sequence[str] = ()
+    ) -> Client:
         if way == "launched":
             classes = compiler.classes("Debugged", compiler=compiled_by)
             started = [str(classes) if one == command[-2] else one for one in command]
-            client.launch(*lines, command=started, sourcePaths=sources)
+            client.launch(*lines, command=started, supports=supports, sourcePaths=sources)
         else:
             program = java_program("Debugged", compiled_by=compiled_by)
             program.expect("ready")
-            client.attach(program.pid, *lines, sourcePaths=sources)
+            client.attach(program.pid, *lines, supports=supports, sourcePaths=sources)
         return client
 
     return begun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import itertools
 import json
@@ -60,7 +61,7 @@ def test_a_thread_stops_at_a_breakpoint_with_its_stack_and_its_variables(begin: 
 
 def test_collections_show_what_they_hold_page_by_page(begin: Begin) -> None:
     """A list has its elements, a map its entries, an array its numbers."""
-    client = begin(line("GROSS"))
+    client = begin(line("GROSS"), supports=["MemoryEvent", "InvalidatedEvent"])
     thread = client.stopped()
     fields = client.variables(client.locals(thread)["this"]["variablesReference"])
     lines = fields["lines"]
@@ -77,7 +78,35 @@ def test_collections_show_what_they_hold_page_by_page(begin: Begin) -> None:
         "readMemory", memoryReference=fields["weights"]["memoryReference"], offset=4, count=4
     )
     assert memory["data"] == "AQAAAA=="
+    weights_are_written(client, thread, fields["weights"])
     client.disconnect()
+
+
+def weights_are_written(client: Client, thread: int, weights: dict[str, Any]) -> None:
+    """Bytes go into elements, also parts of them; the client shows memory and variables anew."""
+    reference = weights["memoryReference"]
+
+    def write(offset: int, data: bytes, **more: Any) -> Any:
+        encoded = base64.b64encode(data).decode()
+        about = {"memoryReference": reference, "offset": offset, "data": encoded}
+        return client.ask("writeMemory", **about, **more)
+
+    assert write(5, b"\1\0\0\7")["bytesWritten"] == 4
+    about = {"memoryReference": reference, "offset": 5, "count": 4}
+    assert client.event("memory") == about
+    assert client.event("invalidated") == {"areas": ["variables"]}
+    assert client.evaluate(thread, "weights[1] + weights[2]")["result"] == str(1 + 256 + 4 + 3)
+    with pytest.raises(Failed, match="has 20 bytes, and none at 20"):
+        write(16, bytes(8))
+    assert write(16, bytes(8), allowPartial=True) == {"offset": 16, "bytesWritten": 4}
+    assert write(-1, bytes(8), allowPartial=True)["bytesWritten"] == 0
+    assert client.evaluate(thread, "weights[4]")["result"] == "0"
+    with pytest.raises(Failed, match="not in base64"):
+        client.ask("writeMemory", memoryReference=reference, data="?")
+    number = weights["variablesReference"]
+    client.event("invalidated")
+    client.ask("setVariable", variablesReference=number, name="3", value="9")
+    assert client.event("memory") == {**about, "offset": 12}
 
 
 def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, way: str) -> None:

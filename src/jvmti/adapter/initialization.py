@@ -72,6 +72,7 @@ CAPABILITIES: dict[str, Any] = {
     "supportsDelayedStackTraceLoading": True,
     "supportsSteppingGranularity": True,
     "supportsReadMemoryRequest": True,
+    "supportsWriteMemoryRequest": True,
     "supportsCancelRequest": True,
     "supportsValueFormattingOptions": True,
 }

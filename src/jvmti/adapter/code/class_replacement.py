@@ -90,6 +90,9 @@ class ReplacementRequests:
         changed = [one["name"] for one in results if one["redefined"]]
         if changed:
             self._session.halted.forget_shown_frames()
+            if self._session.client.flag("supportsInvalidatedEvent"):
+                # Stopped threads are in the code from before, which no source shows any more.
+                self._session.conversation.event("invalidated", areas=["stacks"])
             self._session.conversation.output(f"redefined: {', '.join(changed)}\n")
         elif results and all(one.get("unchanged") for one in results):
             names = ", ".join(one["name"] for one in results)

@@ -32,6 +32,7 @@ _MAP = "Ljava/util/Map;"
 _COLLECTION = "Ljava/util/Collection;"
 _LIST = "Ljava/util/List;"
 _ARRAY_LIST = "Ljava/util/ArrayList;"
+_SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "J": 8, "F": 4, "D": 8}
 _WITHIN = 5.0
 """Seconds for a message that reads a page."""
 
@@ -225,7 +226,12 @@ class StaticParts(Parts):
 
 
 class ArrayParts(Parts):
-    """The elements of an array."""
+    """The elements of an array.
+
+    Attributes:
+        array: the array.
+        element_size: bytes of an element of a primitive array; 0 of others.
+    """
 
     def __init__(self, vm: VM, array: Any, length: int, path: str | None = None) -> None:
         self._vm = vm
@@ -234,6 +240,7 @@ class ArrayParts(Parts):
         self.indexed = length
         signature = array.cls.signature[1:]
         self._signature = signature if len(signature) == 1 else None
+        self.element_size = _SIZES.get(signature, 0)
 
     def read_indexed(self, start: int, count: int) -> list[Part]:
         """See `Parts.read_indexed`."""

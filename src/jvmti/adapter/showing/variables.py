@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
@@ -11,6 +12,7 @@ from jvmti.adapter.protocol.framing import Encoded
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.shown_values import has_parts, text_of, type_of
 from jvmti.adapter.showing.value_parts import (
+    ArrayParts,
     AsksProgram,
     FrameParts,
     Part,
@@ -292,7 +294,27 @@ class VariableRequests:
                 parts.write(name, value)
             return self._after_write(halted, reference, name, value)
 
-        return self._session.run(halted, write)
+        written = self._session.run(halted, write)
+        parts = reference.parts
+        if isinstance(parts, ArrayParts) and (size := parts.element_size):
+            self.report_memory(given.number("variablesReference"), int(name) * size, size)
+        return written
+
+    def report_memory(self, number: int, offset: int, count: int) -> None:
+        """Once the request is answered, let the client show bytes of an array anew.
+
+        Args:
+            number: of its parts.
+            offset: the first of the bytes.
+            count: how many.
+        """
+        session = self._session
+        for event, body in (
+            ("memory", {"memoryReference": f"array:{number}", "offset": offset, "count": count}),
+            ("invalidated", {"areas": ["variables"]}),
+        ):
+            if session.client.flag(f"supports{event.capitalize()}Event"):
+                session.conversation.afterwards(partial(session.conversation.event, event, **body))
 
     def _after_write(
         self, halted: HaltedThread, reference: PartsReference, name: str, value: Any
