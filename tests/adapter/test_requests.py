@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import compiler
 import jvms
 from adapter.client import SOURCE, Client, Failed, line
+from adapter.conftest import compiler_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -306,10 +306,7 @@ def test_a_changed_source_replaces_the_code_of_the_running_program(
     begin: Begin, tmp_path: Path
 ) -> None:
     """Breakpoints stay where they were; what does not compile is said, and what the VM refuses."""
-    javac = compiler.javac_home(11)
-    if javac is None:
-        pytest.skip("no javac here")
-    code_is_replaced(begin, "javac", str(javac / "bin" / "javac"), tmp_path)
+    code_is_replaced(begin, "javac", tmp_path)
 
 
 @pytest.mark.since(17)
@@ -317,7 +314,7 @@ def test_a_source_that_ecj_compiles_replaces_code_that_ecj_has_compiled(
     begin: Begin, tmp_path: Path
 ) -> None:
     """The program's own VM runs it, as its jar."""
-    code_is_replaced(begin, "ecj", str(ecj()), tmp_path)
+    code_is_replaced(begin, "ecj", tmp_path)
 
 
 def disassembled(client: Client, thread: int) -> list[dict[str, Any]]:
@@ -332,8 +329,9 @@ def disassembled(client: Client, thread: int) -> list[dict[str, Any]]:
     return [one | {"address": int(one["address"], 16) - first} for one in found]
 
 
-def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -> None:
+def code_is_replaced(begin: Begin, compiled_by: str, place: Path) -> None:
     """Change a method of the program, and what the VM does not let change."""
+    chosen = compiler_named(compiled_by)
     client = begin(line("GROSS"), compiled_by=compiled_by)
     thread = client.stopped("breakpoint")
     changed = place / "Debugged.java"
@@ -383,14 +381,6 @@ def code_is_replaced(begin: Begin, compiled_by: str, chosen: str, place: Path) -
     client.disconnect()
 
 
-def ecj() -> Path:
-    """The jar of ECJ."""
-    jar = jvms.INSTALLED / "ecj" / "ecj.jar"
-    if not jar.exists():
-        pytest.skip("ECJ is not installed")
-    return jar
-
-
 @pytest.mark.on("11")
 @pytest.mark.parametrize("there_is_another", [True, False])
 def test_a_compiler_that_needs_a_newer_java_than_the_programs_runs_on_the_one_on_path(
@@ -404,7 +394,7 @@ def test_a_compiler_that_needs_a_newer_java_than_the_programs_runs_on_the_one_on
     client.stopped("breakpoint")
     source = tmp_path / "Debugged.java"
     source.write_text(SOURCE.read_text())
-    given = {"sources": [str(source)], "javac": str(ecj())}
+    given = {"sources": [str(source)], "javac": compiler_named("ecj")}
     if there_is_another:
         results = client.ask("redefineClasses", **given)["classes"]
         assert {"name": "Debugged", "redefined": True} in results

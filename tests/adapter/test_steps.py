@@ -10,6 +10,7 @@ import pytest
 
 import compiler
 from adapter.client import SOURCE, Client, Failed, line
+from adapter.conftest import compiler_named
 from conformance.class_file import Attribute, ClassFile
 
 if TYPE_CHECKING:
@@ -174,24 +175,25 @@ def test_all_threads_stop_together_at_a_field_whose_class_comes_later(
 
 
 @pytest.mark.newest
+@pytest.mark.parametrize("compiled_by", ["javac", "ecj"])
 def test_a_source_that_is_saved_replaces_the_code_of_the_program(
-    client: Client, command: list[str], tmp_path: Path
+    client: Client, java_program: JavaPrograms, tmp_path: Path, compiled_by: str
 ) -> None:
     """Whatever editor saves it; a class that the VM refuses keeps its code, and it says why."""
-    javac = compiler.javac_home(11)
-    if javac is None:
-        pytest.skip("no javac here")
+    chosen = compiler_named(compiled_by)
     source = tmp_path / "Debugged.java"
     source.write_text(SOURCE.read_text())
-    client.initialize()
-    chosen = str(javac / "bin" / "javac")
-    client.ask("launch", command=command, hotCodeReplace="auto", javac=chosen)
+    program = java_program("Debugged", compiled_by=compiled_by)
+    program.expect("ready")
+    client.initialize("InvalidatedEvent")
+    client.ask("attach", pid=program.pid, hotCodeReplace="auto", javac=chosen)
     client.event("initialized")
     client.breakpoints(line("GROSS"), path=source)
     client.ask("configurationDone")
     thread = client.stopped("breakpoint")
     time.sleep(1)  # so that the adapter has seen the file
     source.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000;"))
+    assert client.event("invalidated") == {"areas": ["stacks"]}
     client.event("output", where=lambda body: "redefined: Debugged" in body["output"])
     client.go("continue", thread)
     local = client.locals(thread)
