@@ -177,7 +177,10 @@ def test_a_debugger_works_beside_a_profiler_and_a_trace(
 ) -> None:
     """Each gets what it asks for, and nothing of the others."""
     with jvmti.attach(program.pid) as vm:
-        with vm.trace("Debugged.price") as trace, vm.profile("cpu") as profile:
+        with (
+            vm.trace("Debugged.price") as trace,
+            vm.profile("cpu", interval=0.001) as profile,
+        ):
             client.attach(program.pid, line("GROSS"))
             for _ in range(3):
                 thread = client.stopped("breakpoint")
@@ -188,7 +191,11 @@ def test_a_debugger_works_beside_a_profiler_and_a_trace(
                 client.ask("continue", threadId=thread)
             client.disconnect()
             assert trace.read(SOON)
-        assert profile is not None
+            seen = len(program.lines)
+            while len(program.lines) < seen + 2:
+                program.read_line()
+        # What the program spends most of its time in, beside the debugger's stops and after them.
+        assert len(profile.with_frame("Debugged.indirect"))
     seen = len(program.lines)
     while len(program.lines) < seen + 2:
         program.read_line()
