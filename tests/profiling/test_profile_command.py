@@ -79,7 +79,7 @@ def working(serving: JavaProgram, command: str) -> Iterator[None]:
 
 
 def test_requests_are_printed(serving: JavaProgram) -> None:
-    words = ("--request", "Serving.handle(request).path", "--by", "request")
+    words = ("--by", "Serving.handle(request).path")
     with working(serving, "serve 6"):
         found = json.loads(done("profile", serving.pid, "--duration", 1, *words, "--json"))
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
@@ -258,6 +258,8 @@ def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
     ("words", "why"),
     [
         (["--by", "request"], "--by request needs --request"),
+        (["--by", "A.b(c)", "--request", "A.b(c)"], "are the same: give one of them"),
+        (["--by", "thraed"], "did you mean 'thread'"),
         (["--by", "owner"], "--by owner is for --lock: cpu samples have no owner"),
         (["--alloc", "--by", "state"], "--by state is for --wall and --lock: alloc samples"),
         (["--by", "line", "-o", "x.html"], "--by line is for the table: with a file"),

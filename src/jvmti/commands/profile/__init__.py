@@ -20,6 +20,13 @@ __all__ = ["Command"]
 _TOP = 20
 
 
+class _Whats(tuple[str, ...]):
+    """Words for what a row is; what notes a request counts as one."""
+
+    def __contains__(self, word: object) -> bool:
+        return super().__contains__(word) or "(" in str(word)
+
+
 class Command:
     """Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a comparison.
 
@@ -67,13 +74,14 @@ class Command:
         add_top(shown, _TOP)  # type: ignore[arg-type]
         shown.add_argument(
             "--by",
-            choices=(*ROWS, *PARTS),
+            choices=_Whats((*ROWS, *PARTS)),
             metavar="WHAT",
             default="method",
             help=f"what a row is: {', '.join(ROWS)} (default: method; type is the class that was "
             "allocated, or of the lock); or whose samples they are, which is the outermost frame "
             f"of a tree or file: {', '.join(PARTS)} (a pool has threads that differ in a number; "
-            "owner is the thread that had the lock; request needs --request)",
+            "owner is the thread that had the lock; request needs --request, and METHOD(VALUE) is "
+            "short for --request METHOD(VALUE) --by request)",
         )
         shown.add_argument("--tree", action="store_true", help="print the stacks as a tree")
         shown.add_argument(
@@ -97,6 +105,12 @@ class Command:
         from jvmti.commands.profile.by import check_by, check_by_of_kinds
         from jvmti.commands.profile.output_file import check_output
 
+        if "(" in given.by:
+            if given.request is not None:
+                given.parser.error(
+                    "--by METHOD(VALUE) and --request are the same: give one of them"
+                )
+            given.request, given.by = given.by, "request"
         check_by(given)
         if given.target == "diff" and len(given.files) == 2:
             from jvmti.commands.profile.showing import show_difference
