@@ -34,7 +34,8 @@ _FUNCTIONS = """
     get_string_chars get_thread_cpu_time get_thread_info identify is_modifiable_class
     is_same_object list_classes locate_stack new_env open_event_probes open_stop_probes
     open_stream place_probes read_class_file read_elements read_fields
-    read_probe_sites service_threads set_event_notification_mode step_thread
+    read_probe_sites service_threads set_event_notification_mode show_fields show_variables
+    step_thread
 """
 
 
