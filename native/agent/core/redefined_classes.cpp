@@ -45,15 +45,35 @@ Redefined* find_redefined(uint64_t klass) {
   return nullptr;
 }
 
-// A copy of the class file; nothing if the class was not redefined, or there is no memory.
-bool copy_of(uint64_t klass, Vector<unsigned char>* to) {
-  Locked locked(redefined_mutex);
-  const Redefined* one = klass == 0 ? nullptr : find_redefined(klass);
-  if (one == nullptr || !to->reserve(static_cast<size_t>(one->size))) return false;
-  std::memcpy(to->begin(), one->file, static_cast<size_t>(one->size));
-  to->grow(static_cast<size_t>(one->size));
-  return true;
-}
+// Class files for one redefinition.
+class Copies : NoCopy {
+ public:
+  ~Copies() {
+    for (unsigned char* file : files_) std::free(file);
+  }
+
+  // Whether the class was redefined; `failed` if there is no memory.
+  bool add(uint64_t key, jclass klass) {
+    Locked locked(redefined_mutex);
+    const Redefined* one = key == 0 ? nullptr : find_redefined(key);
+    if (one == nullptr) return false;
+    auto* file = static_cast<unsigned char*>(std::malloc(static_cast<size_t>(one->size)));
+    if (file == nullptr || !files_.push(file)) {
+      std::free(file);
+      failed = true;
+      return true;
+    }
+    std::memcpy(file, one->file, static_cast<size_t>(one->size));
+    failed = failed || !definitions.push({klass, one->size, file});
+    return true;
+  }
+
+  Vector<jvmtiClassDefinition> definitions;
+  bool failed = false;
+
+ private:
+  Vector<unsigned char*> files_;
+};
 
 bool has_any() {
   Locked locked(redefined_mutex);
@@ -93,18 +113,20 @@ jvmtiError retransform_classes(jvmtiEnv* env, JNIEnv* jni, const jclass* classes
       env->GetCapabilities(&held) == JVMTI_ERROR_NONE && held.can_retransform_classes != 0;
   if (!is_allowed || !has_any()) return env->RetransformClasses(count, classes);
   Vector<jclass> others;
+  Copies copies;
   for (jint i = 0; i < count; ++i) {
-    Vector<unsigned char> file;
-    if (!copy_of(hash_of_redefined(env, jni, classes[i]), &file)) {
-      if (!others.push(classes[i])) return JVMTI_ERROR_OUT_OF_MEMORY;
-      continue;
-    }
+    if (copies.add(hash_of_redefined(env, jni, classes[i]), classes[i])) continue;
+    if (!others.push(classes[i])) return JVMTI_ERROR_OUT_OF_MEMORY;
+  }
+  if (copies.failed) return JVMTI_ERROR_OUT_OF_MEMORY;
+  if (!copies.definitions.empty()) {
     jvmtiCapabilities wanted{};
     wanted.can_redefine_classes = 1;
     jvmtiEnv* own = environment_with(wanted);
     if (own == nullptr) return JVMTI_ERROR_OUT_OF_MEMORY;
-    jvmtiClassDefinition definition{classes[i], static_cast<jint>(file.size()), file.begin()};
-    jvmtiError error = own->RedefineClasses(1, &definition);
+    // At once: each redefinition stops the program.
+    jvmtiError error = own->RedefineClasses(static_cast<jint>(copies.definitions.size()),
+                                            copies.definitions.begin());
     own->DisposeEnvironment();
     if (error != JVMTI_ERROR_NONE) return error;
   }
