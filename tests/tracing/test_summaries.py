@@ -10,6 +10,7 @@ import jvmti
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.errors import Error
 from jvmti.layouts.probe_memory import COUNTERS
+from jvmti.tracing.summaries import Uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -208,6 +209,9 @@ def test_methods_that_share_a_name_are_shown_with_their_parameters(
     shown = summary._repr_html_()
     assert shown is not None
     assert "add(Object, Object[], int)" in shown
+    # A compiler's bridge has the parameters of the method that it calls.
+    its = [summary[0]._replace(name="Cell.of", descriptor=f"(I){one};") for one in ("LA", "Lx/B")]
+    assert Uses(its).labels() == ["Cell.of(int): A", "Cell.of(int): B"]
 
 
 def test_a_class_of_the_vm_in_which_no_method_matches_keeps_its_frames(vm: jvmti.VM) -> None:

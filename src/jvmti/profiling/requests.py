@@ -73,7 +73,7 @@ class Requests(Recorder[Any, Any]):
                 path = "name"
             operands = (operand._replace(path=path),)
         elif match["path"]:
-            raise BadProbe(f"by={by!r}: say whose field it is, such as handle(request).path")
+            raise BadProbe(f"by={by!r}: say whose field it is, as in run(this).name")
         shape = RecordShape.of(64, objects=1)
         place = place_of(match["method"])
         head = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from jvmti import display
 from jvmti.deferred import numpy
 from jvmti.instrumentation.probes import BadProbe, Operand
-from jvmti.interface.signatures import parameters_of
+from jvmti.interface.signatures import parameters_of, result_of
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import RecordedKind
@@ -57,14 +57,19 @@ class Uses(display.Rows[Use], display.Tabular):
     """A summary, the most expensive first: a list, and a table with the fields of `Use`."""
 
     def labels(self) -> list[str]:
-        """The name of each row, with the types of its parameters where methods share a name."""
-        shared = Counter(one.name for one in self)
-        return [
-            one.name
-            if shared[one.name] == 1 or not one.descriptor
-            else f"{one.name}({', '.join(_simple(name) for name in parameters_of(one.descriptor))})"
-            for one in self
-        ]
+        """The name of each row, made longer where methods share it.
+
+        By the types of the parameters, then, for the bridges that a compiler makes, by that of
+        the result.
+        """
+        names = [one.name for one in self]
+        for longer in (_parameters, _result):
+            shared = Counter(names)
+            names = [
+                name + longer(use.descriptor) if shared[name] > 1 and use.descriptor else name
+                for name, use in zip(names, self, strict=True)
+            ]
+        return names
 
     def to_arrow(self) -> Any:
         """The summary as a ``pyarrow.Table``.
@@ -147,6 +152,14 @@ class Grouping(NamedTuple):
     def name(self, site: Site) -> str:
         """The name of counts at a place."""
         return _PLACES[self.text](site)
+
+
+def _parameters(descriptor: str) -> str:
+    return f"({', '.join(_simple(name) for name in parameters_of(descriptor))})"
+
+
+def _result(descriptor: str) -> str:
+    return f": {_simple(result_of(descriptor))}"
 
 
 def _simple(name: str) -> str:
