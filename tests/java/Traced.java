@@ -16,6 +16,40 @@ public class Traced {
     double price(int pieces);
   }
 
+  /** A field of each type, in a class that others extend. */
+  static class Item {
+    boolean sold = true;
+    byte small = -2;
+    char grade = 'x';
+    short weight = -3;
+    int count = 4;
+    long serial = 5_000_000_000L;
+    float tax = 0.1f;
+    double price = 2.5;
+    String name = "tea";
+    Integer boxed = 42;
+    Object none;
+    int[] sizes = new int[3];
+    Item next;
+    static int made;
+  }
+
+  static class Pack extends Item {
+    int inside = 1;
+
+    Pack() {
+      next = new Item();
+    }
+
+    boolean send(Item item) {
+      return true;
+    }
+
+    boolean priced(Priced priced) {
+      return true;
+    }
+  }
+
   static class Order implements Priced {
     int total;
 
@@ -114,6 +148,11 @@ public class Traced {
       case "objects":
         order.objects("a text", Color.GREEN, String.class, new int[3], 42, null);
         order.objects("a very long text that does not fit into its place", null, int.class, null, null, order);
+        return "done";
+      case "send":
+        for (int i = 0; i < number; i++) {
+          new Pack().send(i % 2 == 0 ? new Pack() : null);
+        }
         return "done";
       case "longer":
         return "" + order.longer(number);

@@ -130,6 +130,24 @@ def test_each_third_is_recorded(vm: jvmti.VM, traced: JavaProgram) -> None:
         assert (trace.dropped, log.dropped) == (0, 0)
 
 
+def test_fields_that_only_subclasses_have(
+    vm: jvmti.VM, traced: JavaProgram, caplog: pytest.LogCaptureFixture
+) -> None:
+    traced.ask("send 0")
+    with vm.trace("Traced$Pack.send", when="item.inside == 1") as trace:
+        traced.ask("send 3")
+        assert len(records_of(trace, 2)) == 2
+    assert "Item has no field 'inside', and of its loaded subclasses only some do" in caplog.text
+    caplog.clear()
+    with vm.trace("Traced$Pack.priced", when="priced.total == 1 or arg0.amount == 2"):
+        assert "'arg0.amount': Traced$Priced has no field 'amount'" in caplog.text
+        assert "subclasses none does" in caplog.text
+        assert "subclasses only some do" in caplog.text
+    caplog.clear()
+    with vm.trace("Traced$Pack.send", when='item["Traced$Pack"].inside == 1 and item.count == 4'):
+        assert not caplog.text
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
