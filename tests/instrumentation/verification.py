@@ -294,6 +294,8 @@ def run(
             jvm_args=[
                 *("-XX:+UnlockDiagnosticVMOptions", "-XX:+BytecodeVerificationLocal"),
                 *(*jvms.QUICK, "-Xmx1g"),
+                # Incubating ones, too, which a program has to ask for.
+                *(() if jars else ("--add-modules=ALL-SYSTEM",)),
             ],
         )
         program.expect("ready", timeout=60)

@@ -130,6 +130,46 @@ def test_each_third_is_recorded(vm: jvmti.VM, traced: JavaProgram) -> None:
         assert (trace.dropped, log.dropped) == (0, 0)
 
 
+FIELDS = {
+    "sold": ("== True", "== False"),
+    "small": ("== -2", "> -2"),
+    "grade": ("== 'x'", "!= 'x'"),
+    "weight": ("< 0", "< -3"),
+    "count": ("== 4", "> 4"),
+    "serial": ("> 4999999999.5", "!= 5000000000"),
+    "tax": ("== 0.1", "> 0.1"),
+    "price": ("== 2.5", "<= 2"),
+    "name": ("== 'tea'", "!= 'tea'"),
+    "boxed": ("== 42", "> 42.5"),
+    "none": ("== None", "!= None"),
+    "sizes.length": ("== 3", "< 3"),
+    "name.length": ("> 2.5", "> 3"),
+}
+"""Fields, a comparison that holds, and one that does not."""
+
+
+@pytest.mark.parametrize("start", ["this", "item", "item.next", "this.next"])
+def test_fields_of_all_types_are_followed_without_the_agent(
+    vm: jvmti.VM, traced: JavaProgram, start: str
+) -> None:
+    """Where the path is noted, the probes read it themselves; every other call has no item."""
+    hold = [f"{start}.{name} {one}" for name, (one, _) in FIELDS.items()]
+    fail = [f"{start}.{name} {other}" for name, (_, other) in FIELDS.items()]
+    pieces = [f"({one} and not {other})" for one, other in zip(hold, fail, strict=True)]
+    null = " and item == None" if start.startswith("item") else ""
+    with (
+        vm.trace("Traced$Pack.send", when=" and ".join(pieces)) as all_hold,
+        vm.trace("Traced$Pack.send", when=" or ".join(fail) + null) as none_holds,
+    ):
+        traced.ask("send 8")
+        wanted = 4 if start.startswith("item") else 8
+        assert len(records_of(all_hold, wanted)) == wanted
+        assert not none_holds.read(0.05)
+        (helper,) = vm.classes("java.lang.JvmtiProbes????????")
+        noted = [cell for cells in helper["paths"] if cells is not None for cell in cells]
+        assert sum(cell is not None for cell in noted) == len(hold) * 3
+
+
 def test_fields_that_only_subclasses_have(
     vm: jvmti.VM, traced: JavaProgram, caplog: pytest.LogCaptureFixture
 ) -> None:

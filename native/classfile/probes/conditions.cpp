@@ -15,11 +15,24 @@ constexpr const char* kComparisons[] = {"(JJI)I",
                                         "(Ljava/lang/Object;Ljava/lang/String;I)I",
                                         "(IIILjava/lang/Object;)I",
                                         "(IIILjava/lang/Object;Ljava/lang/String;I)I",
-                                        "(IIILjava/lang/Object;JI)I"};
+                                        "(IIILjava/lang/Object;JI)I",
+                                        "(IIILjava/lang/Object;DI)I",
+                                        "(IIILjava/lang/Object;I)I"};
 
-enum : uint8_t { kWhole, kReal, kNull, kText, kInAgent, kPathToText, kPathToNumber };
+enum : uint8_t {
+  kWhole,
+  kReal,
+  kNull,
+  kText,
+  kInAgent,
+  kPathToText,
+  kPathToWhole,
+  kPathToReal,
+  kPathToNull
+};
 
-// The UTF-16 unit that a text of one character stands for; -1 for any other text.
+}  // namespace
+
 int32_t character(Text text) {
   if (text.size == 1) return text[0];
   if (text.size == 2 && (text[0] & 0xE0) == 0xC0) return (text[0] & 0x1F) << 6 | (text[1] & 0x3F);
@@ -28,17 +41,17 @@ int32_t character(Text text) {
   return -1;
 }
 
-}  // namespace
-
 bool is_followed(const Step& step) {
-  if (step.operation != Test::kCompare || step.path.size == 0) return false;
+  if (step.operation != Test::kCompare) return false;
+  bool is_number = step.type == 'J' || step.type == 'D';
+  // Without a path there may be a number in a box.
+  if (step.path.size == 0) return is_number;
   bool is_equality = step.holds == 2 || step.holds == 5;
-  if (step.type != 'J' && (step.type != 'S' || !is_equality)) return false;
+  if (!is_number && step.type != 'L' && (step.type != 'S' || !is_equality)) return false;
   for (uint32_t at = 0, end = 0; at < step.path.size; at = end + 1) {
     end = at;
     while (end < step.path.size && step.path.data[end] != '.') ++end;
-    Text name(step.path.data + at, end - at);
-    if (name == Text("length") || name == Text("class")) return false;
+    if (Text(step.path.data + at, end - at) == Text("class")) return false;
   }
   return true;
 }
@@ -130,7 +143,7 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   bool is_field = field.size != 0 && category(field) != '\0';
   char kind = is_field ? category(field) : category(type);
   // A text that is compared with a character is one.
-  bool is_character = kind == 'I' && step.type == 'S';
+  bool is_character = (is_field ? field : type) == Text("C") && step.type == 'S';
   bool is_number = kind != 'L' && (step.type == 'D' || step.type == 'J' || is_character);
   // A fraction is compared as such with a whole number, too.
   bool is_real = step.type == 'D' || kind == 'F' || kind == 'D';
@@ -160,6 +173,7 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     // The number of the set, as in the probe itself.
     hand_over(probe.operands[0], place);
     number(static_cast<int32_t>(probe.first_step + index));
+    if (is_field) kind = 'L';
     is_field = false;
   }
   hand_over(*step.operand, place);
@@ -169,9 +183,10 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     if (is_path) {
       if (step.type == 'S') {
         text(step.text);
-      } else {
+      } else if (step.type != 'L') {
         op(kLdc2W, 2);
-        out_->u2(pool_.add_long(step.constant));
+        out_->u2(step.type == 'D' ? pool_.add_double(step.constant)
+                                  : pool_.add_long(step.constant));
       }
       number(static_cast<int32_t>(step.holds));
     }
@@ -190,7 +205,12 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
     number(static_cast<int32_t>(step.holds));
   }
   bool is_asked = comparison == kInAgent;
-  if (is_path) comparison = step.type == 'S' ? kPathToText : kPathToNumber;
+  if (is_path) {
+    comparison = step.type == 'S'   ? kPathToText
+                 : step.type == 'J' ? kPathToWhole
+                 : step.type == 'D' ? kPathToReal
+                                    : kPathToNull;
+  }
   uint16_t& method = comparisons_[comparison];
   if (method == 0) method = pool_.add_method(probe.helper, "test", kComparisons[comparison]);
   invoke(method, kComparisons[comparison]);

@@ -435,7 +435,7 @@ class Method {
   uint16_t end_ = 0;
   uint16_t frame_table_name_ = 0;
   uint16_t throwable_ = 0;
-  uint16_t comparisons_[7] = {};
+  uint16_t comparisons_[9] = {};
   Vector<Fixup> fixups_;
   Vector<Inserted> inserted_;
   Vector<Type> inserted_types_;

@@ -32,7 +32,10 @@ struct Step {
   Text path;
 };
 
-// Whether the helper follows the path itself, to a text or a whole number.
+// The UTF-16 unit that a text of one character stands for; -1 for any other text.
+int32_t character(Text text);
+
+// Whether the helper follows the path itself, to a text, a number, a length or null.
 bool is_followed(const Step& step);
 
 // What a class file does not say about its class.

@@ -9,9 +9,23 @@ namespace jvmti {
 namespace {
 
 constexpr uint8_t kMostTries = 16;  // after which the classes there are too many
-constexpr jsize kLongest = 8;
-constexpr jlong kInt = 1;  // types of the last field, as the helper knows them
-constexpr jlong kLong = 2;
+
+// What a path leads to, as the helper knows it.
+constexpr jlong kReference = 0;
+constexpr jlong kUnknown = -1;  // behind a null
+constexpr jlong kCharacter = 5;
+constexpr jlong kArrayLength = 7;
+constexpr jlong kTextLength = 8;
+
+using layouts::RecordedKind;
+
+bool wants_number(const classfile::Step& step) { return step.type == 'J' || step.type == 'D'; }
+
+jlong known_type(char type) {
+  constexpr const char* kTypes = "LIJZBCS__FD";  // the lengths among them
+  const char* found = type == '\0' ? nullptr : std::strchr(kTypes, type);
+  return found == nullptr ? kUnknown : found - kTypes;
+}
 
 }  // namespace
 
@@ -33,49 +47,81 @@ void ProbeSet::forget_paths(JNIEnv* jni) {
   jni->SetObjectArrayElement(known_fields.paths, static_cast<jsize>(number_ % kProbeSets), nullptr);
 }
 
+ProbeSet::Path ProbeSet::find_path(JNIEnv* jni, const classfile::Step& step, jobject from) {
+  Path found{};
+  classfile::Text path = step.path;
+  jobject at = from;
+  auto add = [&](jclass klass, jfieldID field, jlong type) {
+    jobject reflected = field == nullptr ? nullptr : jni->ToReflectedField(klass, field, JNI_FALSE);
+    if (reflected != nullptr) {
+      found.offsets[found.length] =
+          jni->CallLongMethod(known_fields.unsafe, known_fields.offset_of, reflected);
+    }
+    found.classes[found.length++] = klass;
+    found.type = type;
+  };
+  while (path.size != 0 && at != nullptr) {
+    if (found.type != kReference || found.length == Path::kLongest) return {};
+    uint32_t size = 0;
+    while (size < path.size && path.data[size] != '.') ++size;
+    classfile::Text name(path.data, size);
+    path = path.from(size + 1);
+    jclass klass = jni->GetObjectClass(at);
+    uint64_t number = number_of(jni, klass);
+    RecordedKind kind = kind_of(number);
+    if (name == classfile::Text("length") &&
+        (kind == RecordedKind::kArray || kind == RecordedKind::kString)) {
+      add(klass, nullptr, kind == RecordedKind::kArray ? kArrayLength : kTextLength);
+      continue;
+    }
+    KnownField field = field_of(jni, klass, number, name);
+    jlong type = known_type(field.type);
+    if (type == kUnknown) return {};
+    add(klass, field.id, type);
+    if (type == kReference) at = jni->GetObjectField(at, field.id);
+  }
+  if (at == nullptr) {
+    found.type = kUnknown;
+    return found;
+  }
+  if (found.type != kReference) {
+    bool is_character = step.type == 'S' && found.type == kCharacter;
+    return wants_number(step) || is_character ? found : Path{};
+  }
+  jclass klass = jni->GetObjectClass(at);
+  uint64_t number = number_of(jni, klass);
+  if (wants_number(step)) {
+    if (kind_of(number) != RecordedKind::kBoxed) return {};
+    size_t box = box_of(number);
+    add(klass, known_fields.boxed[box], known_type(kBoxTypes[box]));
+  } else if (step.type == 'S' && kind_of(number) == RecordedKind::kClass) {
+    return {};  // its name is compared
+  }
+  return found;
+}
+
 void ProbeSet::note_path(JNIEnv* jni, uint32_t step, jobject from) {
   {
     Locked locked(mutex_);
     if (step >= path_tries_.size() || path_tries_[step] == kMostTries) return;
     ++path_tries_[step];
   }
-  const classfile::Step& wanted = plan_.steps()[step];
-  classfile::Text path = wanted.path;
-  LocalRef<jobjectArray> cell(jni);
-  jlong offsets[kLongest + 1] = {};
-  jsize length = 1;
-  for (uint32_t i = 0; i < path.size; ++i) length += path.data[i] == '.';
-  if (length > kLongest) return;
-  cell.reset(jni->NewObjectArray(length + 1, known_fields.object, nullptr));
-  LocalRef<> at(jni, jni->NewLocalRef(from));
-  for (jsize i = 0; cell != nullptr && i < length; ++i) {
-    uint32_t size = 0;
-    while (size < path.size && path.data[size] != '.') ++size;
-    classfile::Text name(path.data, size);
-    path = path.from(size + 1);
-    if (at == nullptr) return;
-    LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
-    KnownField field = field_of(jni, klass, number_of(jni, klass), name);
-    bool is_number = wanted.type == 'J' && i + 1 == length;
-    if (is_number ? field.type != 'I' && field.type != 'J' : field.type != 'L') return;
-    if (is_number) offsets[length] = field.type == 'I' ? kInt : kLong;
-    LocalRef<> reflected(jni, jni->ToReflectedField(klass, field.id, JNI_FALSE));
-    if (reflected == nullptr) break;
-    offsets[i] = jni->CallLongMethod(known_fields.unsafe, known_fields.offset_of, reflected.get());
-    if (jni->ExceptionCheck()) break;
-    jni->SetObjectArrayElement(cell, i, klass);
-    if (!is_number) at.reset(jni->GetObjectField(at, field.id));
+  LocalFrame frame(jni, 4 * Path::kLongest);
+  if (!frame) return jni->ExceptionClear();
+  Path found = find_path(jni, plan_.steps()[step], from);
+  if (found.length == 0 || jni->ExceptionCheck()) return jni->ExceptionClear();
+  jlongArray numbers = jni->NewLongArray(found.length + 1);
+  jobjectArray cell = numbers == nullptr
+                          ? nullptr
+                          : jni->NewObjectArray(found.length + 1, known_fields.object, nullptr);
+  if (cell == nullptr) return jni->ExceptionClear();
+  found.offsets[found.length] = found.type;
+  jni->SetLongArrayRegion(numbers, 0, found.length + 1, found.offsets);
+  for (jsize i = 0; i < found.length; ++i) {
+    jni->SetObjectArrayElement(cell, i, found.classes[i]);
   }
-  LocalRef<jlongArray> numbers(jni);
-  if (cell != nullptr && !jni->ExceptionCheck()) numbers.reset(jni->NewLongArray(length + 1));
-  if (numbers == nullptr) {
-    jni->ExceptionClear();
-    return;
-  }
-  jni->SetLongArrayRegion(numbers, 0, length + 1, offsets);
-  jni->SetObjectArrayElement(cell, length, numbers);
-  LocalRef<jobjectArray> cells(
-      jni,
+  jni->SetObjectArrayElement(cell, found.length, numbers);
+  jobjectArray cells = static_cast<jobjectArray>(
       jni->GetObjectArrayElement(known_fields.paths, static_cast<jsize>(number_ % kProbeSets)));
   if (cells != nullptr && static_cast<jsize>(step) < jni->GetArrayLength(cells)) {
     jni->SetObjectArrayElement(cells, static_cast<jsize>(step), cell);

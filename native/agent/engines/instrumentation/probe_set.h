@@ -146,6 +146,11 @@ class ProbeSet {
                                            unsigned char** new_data);
   static void JNICALL class_prepare(jvmtiEnv* env, JNIEnv* jni, jthread, jclass klass);
   uint64_t number_of(JNIEnv* jni, jclass klass);
+  // What its objects are, and which box, by its number.
+  static layouts::RecordedKind kind_of(uint64_t number) {
+    return static_cast<layouts::RecordedKind>(number >> 32 & 0xFF);
+  }
+  static size_t box_of(uint64_t number) { return number >> 40 & 7; }
   struct KnownField {
     jfieldID id;
     char type;  // 0 where the class has no such field
@@ -160,6 +165,16 @@ class ProbeSet {
     double real;
   };
   Found follow(JNIEnv* jni, classfile::Text path, LocalRef<>* at);
+  // The classes of the objects on the path of a step, where the fields are in them, and what the
+  // last one is; of no length where the helper cannot follow it.
+  struct Path {
+    static constexpr jsize kLongest = 8;
+    jclass classes[kLongest + 1];  // and a box
+    jlong offsets[kLongest + 2];
+    jlong type;
+    jsize length;
+  };
+  Path find_path(JNIEnv* jni, const classfile::Step& step, jobject from);
   static Found primitive(JNIEnv* jni, jobject object, jfieldID field, char type);
   bool holds(JNIEnv* jni, const classfile::Step& step, jobject from);
   static bool answers(const classfile::Step& step, const char* text, size_t size);

@@ -5,12 +5,16 @@ from __future__ import annotations
 from probe_helper.assembler import where_it_holds
 
 # Follows a path of fields from local 3: `paths` has, by set and step, the classes of the objects on
-# the way, and behind them the offsets and the type of the last field, 1 for int and 2 for long.
-# Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there.
+# the way, and behind them the offsets of the fields there and what the last one is: one of _WHOLE
+# and _REAL, 0 for a reference, -1 where the path met a null when it was found.
+# Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there,
+# 12 what the last one is.
 _PATH = """
 iload_0
 ifeq off
 {{is_gone_1}}
+aload_3
+ifnull {null}
 getstatic THIS.paths [[[Ljava/lang/Object;
 iload_1
 sipush {{last_set}}
@@ -39,17 +43,29 @@ iload 10
 aaload
 checkcast [J
 astore 9
-{numbers}
+aload 9
+iload 10
+laload
+lstore 12
+lload 12
+lconst_0
+lcmp
+ifle references
+iload 10
+iconst_1
+isub
+istore 10
+references:
 iconst_0
 istore 8
 aload_3
 astore 11
 next:
+aload 11
+ifnull {null}
 iload 8
 iload 10
 if_icmpge there
-aload 11
-ifnull off
 {is_class}
 getstatic THIS.unsafe L{{unsafe}};
 aload 11
@@ -83,59 +99,207 @@ iload 8
 aaload
 if_acmpne ask
 """
-_TO_TEXT = """
+_LAST = """
+aload 11
+aload 9
+iload 8
+laload
+lload 12
+"""
+_WHOLE = {
+    1: "{unsafe}.getInt (Ljava/lang/Object;J)I",
+    2: "{unsafe}.getLong (Ljava/lang/Object;J)J",
+    3: "{unsafe}.getBoolean (Ljava/lang/Object;J)Z",
+    4: "{unsafe}.getByte (Ljava/lang/Object;J)B",
+    5: "{unsafe}.getChar (Ljava/lang/Object;J)C",
+    6: "{unsafe}.getShort (Ljava/lang/Object;J)S",
+}
+_CHARACTER, _ARRAY_LENGTH, _TEXT_LENGTH, _FLOAT = 5, 7, 8, 9
+_TO_TEXT = f"""
+lload 12
+lconst_0
+lcmp
+ifgt character
+lload 12
+lconst_0
+lcmp
+iflt ask
 aload 11
 aload 4
 iload 5
 invokestatic THIS.test (Ljava/lang/Object;Ljava/lang/String;I)I
 ireturn
-"""
-_TO_NUMBER = f"""
-aload 11
-ifnull off
+character:
 {_IS_CLASS}
-getstatic THIS.unsafe L{{unsafe}};
-aload 11
-aload 9
-iload 8
-laload
-aload 9
-iload 8
-iconst_1
-iadd
-laload
-lconst_1
+{_LAST}
+invokestatic THIS.whole (Ljava/lang/Object;JJ)J
+aload 4
+invokestatic THIS.character (Ljava/lang/String;)J
+iload 5
+invokestatic THIS.test (JJI)I
+ireturn
+"""
+_TO_NULL = """
+lload 12
+lconst_0
 lcmp
-ifne wide
-invokevirtual {{unsafe}}.getInt (Ljava/lang/Object;J)I
-i2l
-goto compare
-wide:
-invokevirtual {{unsafe}}.getLong (Ljava/lang/Object;J)J
-compare:
+iflt ask
+aload 11
+iload 4
+invokestatic THIS.test (Ljava/lang/Object;I)I
+ireturn
+null:
+aconst_null
+iload 4
+invokestatic THIS.test (Ljava/lang/Object;I)I
+ireturn
+"""
+_IS_NUMBER = f"""
+lload 12
+lconst_0
+lcmp
+ifle ask
+{_IS_CLASS}
+lload 12
+ldc2_w {_FLOAT}
+lcmp
+"""
+_TO_WHOLE = f"""
+{_IS_NUMBER}
+ifge real
+{_LAST}
+invokestatic THIS.whole (Ljava/lang/Object;JJ)J
 lload 4
 iload 6
 invokestatic THIS.test (JJI)I
 ireturn
+real:
+{_LAST}
+invokestatic THIS.real (Ljava/lang/Object;JJ)D
+lload 4
+l2d
+iload 6
+invokestatic THIS.test (DDI)I
+ireturn
 """
-# The last field of the path is no reference.
-_NUMBERS_LAST = """
-iload 10
-iconst_1
-isub
-istore 10
+_TO_REAL = f"""
+{_IS_NUMBER}
+ifne double
+dload 4
+d2f
+f2d
+dstore 4
+double:
+{_LAST}
+invokestatic THIS.real (Ljava/lang/Object;JJ)D
+dload 4
+iload 6
+invokestatic THIS.test (DDI)I
+ireturn
 """
 
+
+def _path(null: str, there: str) -> str:
+    return _PATH.format(null=null, is_class=_IS_CLASS, there=there)
+
+
+def _read(kind: int, method: str) -> str:
+    """Reads a field of that kind; falls through where it is of another."""
+    widen = "" if method.endswith("J") else "i2l"
+    return f"""
+        lload_3
+        ldc2_w {kind}
+        lcmp
+        ifne other{kind}
+        getstatic THIS.unsafe L{{unsafe}};
+        aload_0
+        lload_1
+        invokevirtual {method}
+        {widen}
+        lreturn
+        other{kind}:
+        """
+
+
 CONDITIONS: dict[str, tuple[int, int, str]] = {
-    "test (IIILjava/lang/Object;Ljava/lang/String;I)I": (
-        6,
-        12,
-        _PATH.format(numbers="", is_class=_IS_CLASS, there=_TO_TEXT),
+    "test (IIILjava/lang/Object;Ljava/lang/String;I)I": (8, 14, _path("off", _TO_TEXT)),
+    "test (IIILjava/lang/Object;JI)I": (8, 14, _path("off", _TO_WHOLE)),
+    "test (IIILjava/lang/Object;DI)I": (8, 14, _path("off", _TO_REAL)),
+    "test (IIILjava/lang/Object;I)I": (8, 14, _path("null", _TO_NULL)),
+    # A whole number in a field of an object, or a length.
+    "whole (Ljava/lang/Object;JJ)J": (
+        5,
+        5,
+        "".join(_read(*one) for one in _WHOLE.items())
+        + f"""
+        lload_3
+        ldc2_w {_ARRAY_LENGTH}
+        lcmp
+        ifne text
+        aload_0
+        invokestatic java/lang/reflect/Array.getLength (Ljava/lang/Object;)I
+        i2l
+        lreturn
+        text:
+        aload_0
+        checkcast java/lang/String
+        invokevirtual java/lang/String.length ()I
+        i2l
+        lreturn
+        """,
     ),
-    "test (IIILjava/lang/Object;JI)I": (
-        8,
-        12,
-        _PATH.format(numbers=_NUMBERS_LAST, is_class=_IS_CLASS, there=_TO_NUMBER),
+    # Any number.
+    "real (Ljava/lang/Object;JJ)D": (
+        5,
+        5,
+        f"""
+        lload_3
+        ldc2_w {_FLOAT}
+        lcmp
+        ifeq float
+        lload_3
+        ldc2_w {_FLOAT}
+        lcmp
+        ifgt double
+        aload_0
+        lload_1
+        lload_3
+        invokestatic THIS.whole (Ljava/lang/Object;JJ)J
+        l2d
+        dreturn
+        float:
+        getstatic THIS.unsafe L{{unsafe}};
+        aload_0
+        lload_1
+        invokevirtual {{unsafe}}.getFloat (Ljava/lang/Object;J)F
+        f2d
+        dreturn
+        double:
+        getstatic THIS.unsafe L{{unsafe}};
+        aload_0
+        lload_1
+        invokevirtual {{unsafe}}.getDouble (Ljava/lang/Object;J)D
+        dreturn
+        """,
+    ),
+    # What a text of one character stands for; -1 for any other.
+    "character (Ljava/lang/String;)J": (
+        2,
+        1,
+        """
+        aload_0
+        invokevirtual java/lang/String.length ()I
+        iconst_1
+        if_icmpne none
+        aload_0
+        iconst_0
+        invokevirtual java/lang/String.charAt (I)C
+        i2l
+        lreturn
+        none:
+        ldc2_w -1
+        lreturn
+        """,
     ),
     # What the class needs to know once.
     "<clinit> ()V": (

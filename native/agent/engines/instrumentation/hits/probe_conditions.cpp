@@ -122,7 +122,7 @@ ProbeSet::Found ProbeSet::follow(JNIEnv* jni, classfile::Text path, LocalRef<>* 
       continue;
     }
     uint64_t number = number_of(jni, klass);
-    RecordedKind kind = static_cast<RecordedKind>(number >> 32 & 0xFF);
+    RecordedKind kind = kind_of(number);
     if (name == classfile::Text("length") && kind == RecordedKind::kArray) {
       jsize length = jni->GetArrayLength(static_cast<jarray>(at->get()));
       found = {'I', length, static_cast<double>(length)};
@@ -230,7 +230,7 @@ bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
   if (is_object) {
     LocalRef<jclass> klass(jni, jni->GetObjectClass(at));
     uint64_t what = number_of(jni, klass);
-    RecordedKind kind = static_cast<RecordedKind>(what >> 32 & 0xFF);
+    RecordedKind kind = kind_of(what);
     if (is_text && kind == RecordedKind::kClass) return class_is(jni, step, at);
     if (step.type == 'P') {
       char text[kLongestConstant * 3 + 1];
@@ -247,15 +247,20 @@ bool ProbeSet::holds(JNIEnv* jni, const classfile::Step& step, jobject from) {
       return same ? (step.holds & kEqual) != 0 : step.holds == (kLess | kGreater);
     }
     if (kind != RecordedKind::kBoxed) return false;
-    uint64_t box = what >> 40 & 7;
-    found = primitive(jni, at, known_fields.boxed[box], "ZBCSIJFD"[box]);
+    size_t box = box_of(what);
+    found = primitive(jni, at, known_fields.boxed[box], kBoxTypes[box]);
   }
   if (step.type == 'J' && !found.is_real()) {
     return compared(found.number, step.constant, step.holds);
   }
+  if (is_text) {
+    return step.type == 'S' && found.type == 'C' &&
+           compared(found.number, int64_t{classfile::character(step.text)}, step.holds);
+  }
   double constant = static_cast<double>(step.constant);
   if (step.type == 'D') std::memcpy(&constant, &step.constant, sizeof constant);
-  return !is_text && compared(found.real, constant, step.holds);
+  if (step.type == 'D' && found.type == 'F') constant = static_cast<float>(constant);
+  return compared(found.real, constant, step.holds);
 }
 
 jint ProbeSet::test(JNIEnv* jni, uint32_t number, uint32_t step, jobject from) {

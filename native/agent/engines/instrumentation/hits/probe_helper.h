@@ -29,6 +29,7 @@ struct KnownFields {
   jmethodID offset_of;  // of a field in an object
 };
 extern const char* const kBoxClasses[8];
+constexpr const char kBoxTypes[] = "ZBCSIJFD";
 extern KnownFields known_fields;
 
 }  // namespace jvmti

@@ -226,8 +226,8 @@ void ProbeSet::describe_object(JNIEnv* jni, jobject value, uint8_t* at) {
     case RecordedKind::kBoxed: {
       uint64_t box = found >> kBoxAt & 7;
       jfieldID field = known_fields.boxed[box];
-      about.letter = static_cast<uint8_t>("ZBCSIJFD"[box]);
-      Found inside = primitive(jni, value, field, "ZBCSIJFD"[box]);
+      about.letter = static_cast<uint8_t>(kBoxTypes[box]);
+      Found inside = primitive(jni, value, field, kBoxTypes[box]);
       about.number = inside.number;
       if (inside.is_real()) std::memcpy(&about.number, &inside.real, sizeof inside.real);
       break;

@@ -124,12 +124,11 @@ void call(Environment& environment, JNIEnv* jni, int event, const Happened& it) 
 
 // A value in a box of a type as in a descriptor; objects are in none.
 jvalue unboxed(JNIEnv* jni, jobject box, char type) {
-  constexpr const char* kLetters = "ZBCSIJFD";
-  const char* letter = type == '\0' ? nullptr : std::strchr(kLetters, type);
+  const char* letter = type == '\0' ? nullptr : std::strchr(kBoxTypes, type);
   jvalue value{};
   if (letter == nullptr) value.l = box;
   if (letter == nullptr || box == nullptr) return value;
-  return field_value(jni, box, known_fields.boxed[letter - kLetters], type);
+  return field_value(jni, box, known_fields.boxed[letter - kBoxTypes], type);
 }
 
 // The version of a method that is called by now: a frame may be in one from before its class got
