@@ -21,7 +21,7 @@ from jvmti.layouts.probes import LeftOut, Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import ClassLoader
-from jvmti.tracing.arming import announce, in_steps, running_calls
+from jvmti.tracing.arming import announce, count_methods, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
@@ -72,6 +72,15 @@ def _choice(probe: Probe) -> tuple[str | None, str | None, str | None]:
     return probe.classes, probe.extends, probe.loader
 
 
+def _too_many() -> Error:
+    return Error(
+        f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}: one for "
+        "each return of a method and one for its exceptions; narrow them"
+    )
+
+
+_OPERANDS_BY_PLACE = 3
+"""How many operands a tally has that counts by the place itself."""
 _MOST_READ = 20
 """Classes whose methods are read for a message."""
 _MOST_NAMED = 5
@@ -132,6 +141,7 @@ class ProbeSet:
         self._lock = threading.Lock()
         self._sites: list[Site] = []
         self._sites_read = 0
+        self._classes_of: dict[tuple[str | None, ...], Sequence[Any]] = {}
         self._closed = False
         if every < 1 or times < 1:
             raise BadProbe("every= and times= count from 1")
@@ -159,6 +169,7 @@ class ProbeSet:
         """Put probes into the loaded classes."""
         classes = self._loaded()
         self._check_fields(classes)
+        self._check_tallies()
         self._find_running({one.name for one in classes})
         announce(
             self._vm,
@@ -178,10 +189,7 @@ class ProbeSet:
             self.pauses = in_steps(self._vm, classes, max_pause, self._place)
         self._count()
         if self._failure == _TOO_MANY:
-            raise Error(
-                f"the patterns have more places than there are tallies for, {TALLIES.COUNT:,}: one "
-                "for each return of a method and one for its exceptions; narrow them"
-            )
+            raise _too_many()
 
     def _count(self) -> None:
         """Ask the agent what has come of the probes."""
@@ -191,6 +199,23 @@ class ProbeSet:
         if self.left_out:
             self._failure = int(counts.reason)
         self._is_too_large = counts.left_out == LeftOut.TOO_LARGE
+
+    def _check_tallies(self) -> None:
+        """Refuse patterns whose methods alone have more places than there are tallies.
+
+        Raises:
+            Error: they have; no class has probes yet.
+        """
+        places = 0
+        for probe in self._plan:
+            counts_by_place = probe.name == "tally" and len(probe.operands) == _OPERANDS_BY_PLACE
+            if not counts_by_place or probe.site not in _IN_ALL_METHODS or probe.annotated:
+                continue
+            patterns = [(None, probe.methods, probe.descriptors)]
+            found, _ = count_methods(self._vm, self._classes_of[_choice(probe)], patterns)
+            places += found
+        if places > TALLIES.COUNT:
+            raise _too_many()
 
     def _check_fields(self, classes: Sequence[Any]) -> None:
         """Refuse a condition about a field that none of a pattern's classes has.
@@ -214,6 +239,7 @@ class ProbeSet:
         names = {probe.classes or "*" for probe in choices}
         loaded = self._vm.classes("*" if "*" in names else "\n".join(names))
         found: dict[int, Any] = {}
+        self._classes_of.clear()
         for probe in choices:
             name, extends, pattern = _choice(probe)
             classes = named(loaded, name)
@@ -221,6 +247,7 @@ class ProbeSet:
                 classes = self._referring(probe, classes)
             chosen = selected(self._vm, classes, extends, pattern, self._loader)
             found.update((id(one), one) for one in chosen)
+            self._classes_of[_choice(probe)] = chosen
         every = [one for one in found.values() if not one.name.startswith(_SERVING)]
         if not every:
             return []
