@@ -34,7 +34,11 @@ public class Traced {
     static int made;
   }
 
-  static class Pack extends Item {
+  interface Taker<T> {
+    boolean take(T item);
+  }
+
+  static class Pack extends Item implements Taker<Item> {
     int inside = 1;
 
     Pack() {
@@ -42,6 +46,11 @@ public class Traced {
     }
 
     boolean send(Item item) {
+      return true;
+    }
+
+    @Override
+    public boolean take(Item item) {
       return true;
     }
 
@@ -151,7 +160,10 @@ public class Traced {
         return "done";
       case "send":
         for (int i = 0; i < number; i++) {
-          new Pack().send(i % 2 == 0 ? new Pack() : null);
+          Item item = i % 2 == 0 ? new Pack() : null;
+          new Pack().send(item);
+          Taker<Item> taker = new Pack();
+          taker.take(item);
         }
         return "done";
       case "longer":

@@ -188,6 +188,22 @@ def test_fields_that_only_subclasses_have(
         assert not caplog.text
 
 
+def test_a_bridge_has_no_names_and_leaves_them_to_the_method_behind_it(
+    vm: jvmti.VM, traced: JavaProgram
+) -> None:
+    with (
+        vm.logpoint("Traced$Pack.take", "{item.count}") as by_name,
+        vm.logpoint("Traced$Pack.take", "{arg0.count}") as by_number,
+    ):
+        traced.ask("send 1")
+        assert [hit.text for hit in records_of(by_name, 1)] == ["4"]
+        hits = records_of(by_number, 2)
+    assert [(hit.text, hit.descriptor) for hit in hits] == [
+        ("4", "(Ljava/lang/Object;)Z"),
+        ("4", "(LTraced$Item;)Z"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [

@@ -21,6 +21,8 @@ struct MethodInfo {
   uint64_t code = 0;  // what it is with its probes, as `hash_of_code` has it
 
   bool is_static() const { return (access & 0x0008) != 0; }
+  // Made by a compiler, without names of parameters, to call the method that it stands for.
+  bool is_bridge() const { return (access & 0x0040) != 0; }
 };
 
 // `int` for I and so on; null for what is no primitive type.

@@ -166,12 +166,16 @@ bool Method::is_possible(const Operand& operand, const Place& place) const {
 }
 
 bool Method::is_possible(const Probe& probe, const Place& place) const {
-  // What there is not is left out of a record.
   for (uint32_t i = 0; i < probe.step_count; ++i) {
     if (!is_possible(probe.steps[i], place)) return false;
   }
-  if (probe.outcome == Outcome::kRecord) return is_possible(probe.operands[2], place);
+  bool records = probe.outcome == Outcome::kRecord;
+  if (records && !is_possible(probe.operands[2], place)) return false;
   for (uint32_t i = 0; i < probe.operand_count; ++i) {
+    // What there is not is left out of a record, but the method behind a bridge has it.
+    OperandKind kind = probe.operands[i].kind;
+    bool is_name = kind == OperandKind::kNamed || kind == OperandKind::kLocal;
+    if (records && !(is_name && method_->is_bridge())) continue;
     if (!is_possible(probe.operands[i], place)) return false;
   }
   return probe.outcome != Outcome::kReplace || category(place.value_type) == probe.result;
