@@ -35,7 +35,6 @@ _OK, _OUT_OF_MEMORY, _MALFORMED, _BAD_PLAN, _TOO_LARGE = range(5)
 _WHY = {
     LeftOut.TOO_LARGE: "the method would be larger than 65,535 bytes",
     LeftOut.NO_SUCH_VALUE: "there is no such value there, or not of this type",
-    LeftOut.UNCLEAR: "the types there are unknown",
 }
 
 

@@ -127,7 +127,6 @@ class LeftOut(enum.IntEnum):
 
     TOO_LARGE = 1
     NO_SUCH_VALUE = 2
-    UNCLEAR = 3
 
 
 HEADER = Record(

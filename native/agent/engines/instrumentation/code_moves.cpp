@@ -361,7 +361,7 @@ void hold_code_moves() {
   ++sessions_with_probes;
 }
 
-void let_go_of_code_moves() {
+void release_code_moves() {
   Locked locked(mutex);
   if (--sessions_with_probes != 0) return;
   unmake(book);

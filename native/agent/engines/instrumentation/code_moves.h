@@ -104,6 +104,6 @@ jint code_changes();
 void note_code_change();
 // A session that has sets of probes begins and ends; what is known goes with the last of them.
 void hold_code_moves();
-void let_go_of_code_moves();
+void release_code_moves();
 
 }  // namespace jvmti

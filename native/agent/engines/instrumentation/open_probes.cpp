@@ -8,7 +8,7 @@
 namespace jvmti {
 
 OpenProbes::~OpenProbes() {
-  if (holds_moves_) let_go_of_code_moves();
+  if (holds_moves_) release_code_moves();
 }
 
 bool OpenProbes::keep(ProbeSet* set) {
