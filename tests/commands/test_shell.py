@@ -266,10 +266,11 @@ def test_a_script_with_arguments_that_look_like_options(
 
 
 def test_a_script_from_standard_input(witness: JavaProgram) -> None:
-    done = run(witness.pid, stdin="print(len(vm.threads))\n%threads parked\n")
+    done = run(witness.pid, stdin="print(len(vm.threads))\n%threads parked\n%catch?\n")
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split("\n")[0]) > 5
     assert "parked" in done.stdout
+    assert "Stop threads where exceptions are thrown." in done.stdout
     assert run(witness.pid, "-", "a", stdin="import sys; print(sys.argv)").stdout == "['-', 'a']\n"
     failed = run(witness.pid, stdin="%class nothing.like.it")
     assert failed.returncode == 1

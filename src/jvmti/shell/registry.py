@@ -66,13 +66,16 @@ def missing(name: str) -> str:
 
 
 def run(vm: VM, names: Mapping[str, Any], name: str, text: str = "") -> None:
-    """Run one of the commands.
+    """Run one of the commands, or explain it if its text is a question mark.
 
     Raises:
         UsageError: there is no such command, or its text is invalid.
     """
     if name not in MAGICS:
         raise UsageError(missing(name))
+    if text.strip() == "?":
+        print(MAGICS[name].help)
+        return
     try:
         MAGICS[name].function(vm, names, text.strip())
     except WrongPhase:
