@@ -38,14 +38,17 @@ def test_hits_are_counted_from_the_first(client: Client, command: list[str]) -> 
 
 def test_an_exception_stops_only_where_its_condition_holds(begin: Begin) -> None:
     client = begin()
-    wanted = {"filterId": "caught", "condition": "java.lang.IllegalState* if total % 5 == 0"}
-    uncaught = {**wanted, "filterId": "uncaught"}  # late, nobody knows which it will be
-    body = client.ask("setExceptionBreakpoints", filters=[], filterOptions=[wanted, uncaught])
-    assert all(one["verified"] for one in body["breakpoints"]), body
-    for _ in range(2):
-        thread = client.stopped("exception")
-        assert int(client.evaluate(thread, "total")["result"]) % 5 == 0
-        client.ask("continue", threadId=thread)
+    for condition in ("total % 5 == 0", 'exception.getMessage().endsWith("3")'):
+        wanted = {"filterId": "caught", "condition": f"java.lang.IllegalState* if {condition}"}
+        uncaught = {**wanted, "filterId": "uncaught"}  # late, nobody knows which it will be
+        body = client.ask("setExceptionBreakpoints", filters=[], filterOptions=[wanted, uncaught])
+        assert all(one["verified"] for one in body["breakpoints"]), body
+        for is_last in (False, True):
+            thread = client.stopped("exception")
+            assert client.evaluate(thread, condition)["result"] == "true"
+            if is_last:
+                client.ask("setExceptionBreakpoints", filters=[])
+            client.ask("continue", threadId=thread)
     client.disconnect()
 
 

@@ -243,6 +243,7 @@ def test_exceptions_and_fields_stop_threads(prompt: Prompt, stopping: JavaProgra
     assert "Stopping.written becomes 0" in prompt("%wait 30")
     prompt("%continue")
     assert "Stopping.written becomes 1" in prompt("%wait 30")
+    assert prompt("%eval new_value + written") == "1\n"
     prompt("%delete all")
     prompt("%continue")
     assert stopping.ask("join three")
@@ -288,6 +289,7 @@ def test_a_late_catchpoint_has_its_condition_evaluated(
     with jvmti.attach(program.pid, timeout=30) as vm:
         prompt = Prompt(vm, capsys)
         prompt("%catch java.lang.IllegalStateException if written == 99")
+        prompt("%catch java.lang.IllegalStateException if exception.getMessage() == null")
         assert program.ask("start one thrower 9")
         assert program.ask("join one")
         prompt("%delete all")

@@ -125,6 +125,7 @@ def test_a_value_is_the_models_and_has_its_static_type(
         ("i +", "the expression is not complete", 3),
         ("i + (", "'(' is not closed", 5),
         ("a b", "this is not Java", 0),
+        ("i % 2 == 0 and i > 3", "this is not Java at '0'; Java writes '&&' for Python's 'and'", 9),
         ("i); f(1", "not one expression", 0),
         ("", "there is no expression", 0),
         ("inner.dept", "Judged$Inner has no field 'dept'; did you mean 'depth'", 0),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
 from jvmti.expressions.parsing import checked_text, parsed
+from jvmti.expressions.running import model_value
 from jvmti.expressions.values.typed import Value
 from jvmti.interface.frozen import frozen
 
@@ -68,7 +70,12 @@ def evaluate(frame: Frame, text: str, *, timeout: float | None = TIME_LIMIT) -> 
 
 
 def evaluated(
-    frame: Frame, text: str, *, timeout: float | None = TIME_LIMIT, pure: bool = False
+    frame: Frame,
+    text: str,
+    *,
+    timeout: float | None = TIME_LIMIT,
+    pure: bool = False,
+    names: Mapping[str, tuple[Any, str]] | None = None,
 ) -> Evaluated:
     """The value of an expression with its static type; see `evaluate`.
 
@@ -77,13 +84,18 @@ def evaluated(
         text: the expression.
         timeout: seconds for all of it; ``None`` waits for ever.
         pure: refuse what runs code of the program or changes it: calls, ``new``, assignments.
+        names: further values and their signatures, as `Stop.names` has them. The frame's own
+            variables and fields come first.
 
     Raises:
         ExpressionError, JavaException, CallTimeout and others: as for `evaluate`.
     """
     if checked_text(text).startswith(PYTHON):
-        return _in_python(frame, text[len(PYTHON) :])
+        return _in_python(frame, text[len(PYTHON) :], names or {})
     evaluator = Evaluator(frame, parsed(text), timeout, pure=pure)
+    for name, (value, signature) in (names or {}).items():
+        if name in text and evaluator.scope.variable(name) is None:
+            evaluator.scope.bindings[name] = model_value(signature, value)
     return _result(evaluator, evaluator.evaluate())
 
 
@@ -118,8 +130,8 @@ def _result(evaluator: Evaluator, value: Value) -> Evaluated:
     return Evaluated(evaluator.running.result(value), value.type_name)
 
 
-def _in_python(frame: Frame, text: str) -> Evaluated:
-    names = {
+def _in_python(frame: Frame, text: str, more: Mapping[str, tuple[Any, str]]) -> Evaluated:
+    names = {name: value for name, (value, _) in more.items()} | {
         "frame": frame,
         "locals": frame.locals,
         "thread": frame.thread,

@@ -62,6 +62,8 @@ class ParsedExpression:
         else:
             part = self.text[column:].split()[0]
             what = f"this is not Java at {part[:40]!r}"
+            if word := _PYTHON_WORDS.search(self.text):
+                what += f"; Java writes {_IN_JAVA[word[0]]!r} for Python's {word[0]!r}"
         return ExpressionError(what, self.text, column)
 
     def source(self, node: Node) -> str:
@@ -102,6 +104,10 @@ def _unclosed(text: str) -> str | None:
         elif one in ")]}" and opened:
             opened.pop()
     return opened[-1] if opened else None
+
+
+_IN_JAVA = {"and": "&&", "or": "||", "not": "!", "None": "null", "is": "=="}
+_PYTHON_WORDS = re.compile(rf"(?<![\w.\"'])(?:{'|'.join(_IN_JAVA)})(?![\w.\"'])")
 
 
 def _first_error(node: Node) -> Node:

@@ -289,4 +289,11 @@ def found_value(signature: str, data: Any) -> Value:
     return Value(signature, data)
 
 
-__all__ = ["Forbidden", "Running", "found_value"]
+def model_value(signature: str, data: Any) -> Value:
+    """A value that the model has, as one of its type."""
+    return found_value(
+        signature, Text(data) if isinstance(data, str) and signature != "C" else data
+    )
+
+
+__all__ = ["Forbidden", "Running", "found_value", "model_value"]

@@ -96,7 +96,7 @@ class JavaCondition:
     def __call__(self, stop: Stop) -> bool:
         """Whether it holds in the topmost frame; evaluated on the thread that waits."""
         try:
-            found = evaluated(stop.frame, self.text, timeout=self._timeout)
+            found = evaluated(stop.frame, self.text, timeout=self._timeout, names=stop.names)
             if isinstance(found.value, bool):
                 return found.value
             value = getattr(found.value, "value", None)

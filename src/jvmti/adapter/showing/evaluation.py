@@ -15,6 +15,7 @@ from jvmti.model.values.conversion import PRIMITIVE_NAMES
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.variables import VariableRequests
+    from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
 
 _KINDS = {
@@ -46,25 +47,27 @@ class Evaluation:
 
     def value(self, reference: FrameReference, text: str) -> Any:
         """The value of an expression in a frame; to be called by way of `HaltedThread.run`."""
-        return self.in_frame(reference.frame(), text)
+        return self.typed(reference, text).value
 
-    def in_frame(self, frame: Frame, text: str) -> Any:
-        """The value of an expression in a frame.
+    def at(self, stop: Stop, frame: Frame, text: str) -> Any:
+        """The value of an expression in the topmost frame of a stop.
 
         Raises:
             Error: it cannot be evaluated, or what it calls throws.
         """
-        return self.typed(frame, text).value
+        return evaluated(frame, text, timeout=self.patience, names=stop.names).value
 
-    def typed(self, frame: Frame, text: str, *, pure: bool = False) -> Evaluated:
-        """The same with its static type.
+    def typed(self, reference: FrameReference, text: str, *, pure: bool = False) -> Evaluated:
+        """The value of an expression in a frame with its static type.
 
         Args:
-            frame: the frame.
+            reference: the frame.
             text: the expression.
             pure: refuse what runs code of the program.
         """
-        return evaluated(frame, text, timeout=self.patience, pure=pure)
+        stop = reference.halted.stop
+        names = None if stop is None else stop.names
+        return evaluated(reference.frame(), text, timeout=self.patience, pure=pure, names=names)
 
     def assigned(self, reference: FrameReference, target: str, text: str) -> Evaluated:
         """Assign the value of an expression to a variable, field or element; see `value`."""
@@ -117,7 +120,7 @@ class EvaluateRequests:
         is_hover = given.text("context", "") == "hover"
 
         def read() -> dict[str, Any]:
-            found = self._evaluation.typed(reference.frame(), text, pure=is_hover)
+            found = self._evaluation.typed(reference, text, pure=is_hover)
             shown = self._shown(halted, reference, text, found, as_hex)
             shown["result"] = shown.pop("value")
             return shown

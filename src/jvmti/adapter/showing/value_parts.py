@@ -350,16 +350,10 @@ class StopParts(Parts):
         self.named = len(self._known())
 
     def _known(self) -> list[Part]:
-        stop = self._stop
-        if stop.exception is not None:
-            return [Part("exception", stop.exception, is_final=True)]
-        if stop.field is None:
-            return []
-        signature = stop.field.signature
-        found = [] if stop.object is None else [Part("object", stop.object, is_final=True)]
-        if stop.is_write:
-            found.append(Part("new value", stop.new_value, signature, is_final=True))
-        return found
+        return [
+            Part(name, value, signature, is_final=True)
+            for name, (value, signature) in self._stop.names.items()
+        ]
 
     def read_named(self) -> list[Part]:
         """See `Parts.read_named`."""

@@ -192,7 +192,7 @@ class RuleFunctions:
 
     def _holds(self, stop: Stop) -> bool:
         try:
-            value = self._evaluation.in_frame(stop.frame, self._rule.condition)
+            value = self._evaluation.at(stop, stop.frame, self._rule.condition)
         except StopOver:
             return False
         except (Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
@@ -227,7 +227,7 @@ class RuleFunctions:
 
         def value(expression: str) -> str:
             try:
-                value: Any = self._evaluation.in_frame(frame, expression)
+                value: Any = self._evaluation.at(stop, frame, expression)
             except (Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
                 return f"<{explained(error)}>"
             return value if isinstance(value, str) else text_of(value)

@@ -189,6 +189,21 @@ class Stop:
             owner: Any = self.field.declaring_class if self.object is None else self.object
             return owner[self.field.name]
 
+    @property
+    def names(self) -> dict[str, tuple[Any, str]]:
+        """Values that the stop has besides its frame, by name, each with its signature.
+
+        ``exception``, the thrown one; or of a field ``object``, whose it is, and ``new_value``.
+        """
+        if self.exception is not None:
+            return {"exception": (self.exception, self.exception.cls.signature)}
+        found: dict[str, tuple[Any, str]] = {}
+        if self.object is not None:
+            found["object"] = self.object, self.object.cls.signature
+        if self.field is not None and self.is_write:
+            found["new_value"] = self.new_value, self.field.signature
+        return found
+
     def step(
         self,
         how: str = "over",

@@ -160,7 +160,8 @@ def value(debugger: Debugging, text: str) -> Any:
     from jvmti.shell.debugger.debugging import NO_GRAMMAR
 
     try:
-        return expressions.evaluate(debugger.frame, text, timeout=LIMIT)
+        stop = debugger.stop
+        return expressions.evaluated(debugger.frame, text, timeout=LIMIT, names=stop.names).value
     except ImportError as error:
         raise UsageError(NO_GRAMMAR.format(error)) from None
 

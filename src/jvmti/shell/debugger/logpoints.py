@@ -60,10 +60,10 @@ def printing(vm: VM, text: str, names: Mapping[str, Any]) -> Callable[[Stop], No
             deciding(vm, expression, names)  # which parses it
 
     def value(stop: Stop, expression: str) -> str:
-        from jvmti.expressions import evaluate
+        from jvmti.expressions import evaluated
 
         try:
-            found = evaluate(stop.frame, expression)
+            found = evaluated(stop.frame, expression, names=stop.names).value
         except (Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
             return f"<{error}>"
         return found if isinstance(found, str) else repr(found)

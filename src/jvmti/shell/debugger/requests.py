@@ -231,7 +231,8 @@ def catch(vm: VM, names: Mapping[str, Any], text: str) -> None:
     %catch                                       any
     %catch java.lang.IllegalStateException       of a class, or of its subclasses
     %catch com.acme.OrderError uncaught          that no Java method catches; or `caught`
-    %catch com.acme.OrderError if n > 1000       if a condition holds where it is thrown
+    %catch com.acme.OrderError if n > 1000       if a condition holds where it is thrown;
+                                                 it may use `exception`
     """
     from jvmti.shell.debugger import break_places
 
