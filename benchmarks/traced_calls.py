@@ -132,12 +132,65 @@ def logged(vm: Any, text: str, method: str = METHODS[0], **options: Any) -> Iter
         yield
 
 
+def _traced(**options: Any) -> Callable[[Any], contextlib.AbstractContextManager[Any]]:
+    return lambda vm: traced(vm, **options)()
+
+
+def _logged(
+    text: str, method: str = METHODS[0], **options: Any
+) -> Callable[[Any], contextlib.AbstractContextManager[Any]]:
+    return lambda vm: logged(vm, text, method, **options)
+
+
+def _false(when: str) -> Callable[[Any], contextlib.AbstractContextManager[Any]]:
+    """A trace whose condition never holds; one of the two methods may lack its values."""
+    return _traced(when=when, unloaded=True)
+
+
+ARMS: tuple[tuple[str, Callable[[Any], contextlib.AbstractContextManager[Any]]], ...] = (
+    ("jvmti, attached only", contextlib.nullcontext),
+    ("jvmti, the time alone (--over 1h)", _traced(over=3600.0)),
+    ("jvmti, a false condition of a number", _false("a == -1 and b == -2")),
+    ("jvmti, a false condition of a text", _false("name == 'another'")),
+    ("jvmti, a false condition of own fields", _false("this.total == -1")),
+    ("jvmti, a false condition of a path", _false("other.total == -1")),
+    ("jvmti, summary", _traced(summary=True)),
+    ("jvmti, above the limit", _traced()),
+    ("jvmti, each call recorded", _traced(limit=None)),
+    ("jvmti, without arguments", _traced(limit=None, arguments=False)),
+    ("jvmti, a counter", lambda vm: vm.logpoint(METHODS[0], by="method")),
+    ("jvmti, a logpoint without values", _logged("here")),
+    ("jvmti, a logpoint of a false condition", _logged("{a} {b}", when="a == -1")),
+    *(
+        # `add` has no `other` and no `name`.
+        (f"jvmti, a false condition in `named`: {when}", _logged("here", METHODS[1], when=when))
+        for when in (
+            "this.total == -1",
+            "this.price < 0",
+            "name == 'another'",
+            "other.total == -1",
+            "other.price < 0",
+            "other.closed",
+            "other.none != None",
+            "other.none.total == 1",
+            "other.boxed == 1",
+            "len(other.sizes) > 3",
+            "type(other) == 'x'",
+            "type(other) in 'com.*'",
+        )
+    ),
+    ("jvmti, a logpoint with two ints", _logged("{a} {b}")),
+    ("jvmti, afterwards", contextlib.nullcontext),
+)
+
+
 def main() -> int:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", type=Path, default=jvms.distribution_jdk())
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--no-arthas", action="store_true")
+    parser.add_argument("--only", default="", metavar="WORD", help="rows whose names have it")
     given = parser.parse_args()
     java = given.jvm / "bin" / "java"
     with tempfile.TemporaryDirectory() as name:
@@ -152,54 +205,27 @@ def main() -> int:
         def row(what: str, target: Target, bare: tuple[float, float] = (0.0, 0.0)) -> None:
             add, named = target.nanoseconds()
             rows.append((what, add - bare[0], named - bare[1]))
-            print(f"{what:44} {rows[-1][1]:12,.1f} {rows[-1][2]:12,.1f}", flush=True)
+            print(f"{what:56} {rows[-1][1]:12,.1f} {rows[-1][2]:12,.1f}", flush=True)
 
-        print(f"{'nanoseconds of a call':44} {'add':>12} {'named':>12}")
+        print(f"{'nanoseconds of a call':56} {'add':>12} {'named':>12}")
         target = Target(java, folder, given.threads)
         try:
             bare = target.nanoseconds()
-            print(f"{'bare':44} {bare[0]:12,.1f} {bare[1]:12,.1f}   (the others are over this)")
+            print(f"{'bare':56} {bare[0]:12,.1f} {bare[1]:12,.1f}   (the others are over this)")
             with jvmti.attach(target.process.pid, timeout=30) as vm:
-                row("jvmti, attached only", target, bare)
-                for what, options in (
-                    ("jvmti, the time alone (--over 1h)", {"over": 3600.0}),
-                    ("jvmti, a false condition of a number", {"when": "a == -1 and b == -2"}),
-                    ("jvmti, a false condition of a text", {"when": "name == 'another'"}),
-                    ("jvmti, a false condition of own fields", {"when": "this.total == -1"}),
-                    ("jvmti, a false condition of a path", {"when": "other.total == -1"}),
-                    ("jvmti, summary", {"summary": True}),
-                    ("jvmti, above the limit", {}),
-                    ("jvmti, each call recorded", {"limit": None}),
-                    ("jvmti, without arguments", {"limit": None, "arguments": False}),
-                ):
-                    if "when" in options:
-                        options = {**options, "unloaded": True}
-                    with traced(vm, **options)():
-                        row(what, target, bare)
-                with vm.logpoint(METHODS[0], by="method"):
-                    row("jvmti, a counter", target, bare)
-                with logged(vm, "here"):
-                    row("jvmti, a logpoint without values", target, bare)
-                with logged(vm, "{a} {b}", when="a == -1"):
-                    row("jvmti, a logpoint of a false condition", target, bare)
-                for what, when in (
-                    ("own fields", "this.total == -1"),
-                    ("a path", "other.total == -1"),
-                    ("a text", "name == 'another'"),
-                ):
-                    # Those of `add` have no `other` and no `name`.
-                    with logged(vm, "here", METHODS[1], when=when):
-                        row(f"jvmti, the same in `named`, of {what}", target, bare)
-                with logged(vm, "{a} {b}"):
-                    row("jvmti, a logpoint with two ints", target, bare)
-                row("jvmti, afterwards", target, bare)
-            if not given.no_arthas:
+                for what, arm in ARMS:
+                    if given.only in what:
+                        with arm(vm):
+                            row(what, target, bare)
+            if not given.no_arthas and given.only in "Arthas, watch":
                 arthas = Arthas(java, target.process.pid, folder)
                 watches = (f"watch {one.replace('.', ' ')} {WATCHED}" for one in METHODS)
                 with arthas.armed(*watches):
                     row("Arthas, watch", target, bare)
         finally:
             target.end()
+        if given.only:
+            return 0
         reserved = jvmti.java_tool_options(jvmti.AgentOptions(reserve=()))
         target = Target(java, folder, given.threads, *reserved.split())
         try:

@@ -11,6 +11,11 @@ public class TracedCalls {
   static final long ROUND = 10_000_000;
 
   int total;
+  double price = 2.5;
+  boolean closed;
+  Object none;
+  int[] sizes = new int[3];
+  Integer boxed = 42;
 
   int add(int a, int b) {
     total += a ^ b;

@@ -155,6 +155,9 @@ def test_fields_of_all_types_are_followed_without_the_agent(
     """Where the path is noted, the probes read it themselves; every other call has no item."""
     hold = [f"{start}.{name} {one}" for name, (one, _) in FIELDS.items()]
     fail = [f"{start}.{name} {other}" for name, (_, other) in FIELDS.items()]
+    its_class = "Traced$Item" if start.endswith("next") else "Traced$Pack"
+    hold += [f"type({start}) == '{its_class}'", f"type({start}) in '{its_class[:-2]}*'"]
+    fail += [f"type({start}) != '{its_class}'", f"type({start}) in 'x*'"]
     pieces = [f"({one} and not {other})" for one, other in zip(hold, fail, strict=True)]
     null = " and item == None" if start.startswith("item") else ""
     with (

@@ -47,13 +47,14 @@ bool is_followed(const Step& step) {
   // Without a path there may be a number in a box.
   if (step.path.size == 0) return is_number;
   bool is_equality = step.holds == 2 || step.holds == 5;
-  if (!is_number && step.type != 'L' && (step.type != 'S' || !is_equality)) return false;
   for (uint32_t at = 0, end = 0; at < step.path.size; at = end + 1) {
     end = at;
     while (end < step.path.size && step.path.data[end] != '.') ++end;
-    if (Text(step.path.data + at, end - at) == Text("class")) return false;
+    if (Text(step.path.data + at, end - at) == Text("class")) {
+      return end == step.path.size && is_equality && (step.type == 'S' || step.type == 'P');
+    }
   }
-  return true;
+  return is_number || step.type == 'L' || (step.type == 'S' && is_equality);
 }
 
 // The field of a path of one field, NAME or NAME@CLASS, if it is said to be of this class.
@@ -181,7 +182,7 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   if (comparison == kInAgent) {
     if (kind != 'L') box(type);
     if (is_path) {
-      if (step.type == 'S') {
+      if (step.type == 'S' || step.type == 'P') {
         text(step.text);
       } else if (step.type != 'L') {
         op(kLdc2W, 2);
@@ -206,10 +207,10 @@ bool Method::compare(const Probe& probe, uint32_t index, const Place& place) {
   }
   bool is_asked = comparison == kInAgent;
   if (is_path) {
-    comparison = step.type == 'S'   ? kPathToText
-                 : step.type == 'J' ? kPathToWhole
+    comparison = step.type == 'J'   ? kPathToWhole
                  : step.type == 'D' ? kPathToReal
-                                    : kPathToNull;
+                 : step.type == 'L' ? kPathToNull
+                                    : kPathToText;
   }
   uint16_t& method = comparisons_[comparison];
   if (method == 0) method = pool_.add_method(probe.helper, "test", kComparisons[comparison]);

@@ -35,7 +35,7 @@ struct Step {
 // The UTF-16 unit that a text of one character stands for; -1 for any other text.
 int32_t character(Text text);
 
-// Whether the helper follows the path itself, to a text, a number, a length or null.
+// Whether the helper follows the path itself, to a text, a number, a length, null or a class.
 bool is_followed(const Step& step);
 
 // What a class file does not say about its class.

@@ -16,6 +16,7 @@ constexpr jlong kUnknown = -1;  // behind a null
 constexpr jlong kCharacter = 5;
 constexpr jlong kArrayLength = 7;
 constexpr jlong kTextLength = 8;
+constexpr jlong kAnswer = 11;  // for objects of that class
 
 using layouts::RecordedKind;
 
@@ -69,6 +70,11 @@ ProbeSet::Path ProbeSet::find_path(JNIEnv* jni, const classfile::Step& step, job
     jclass klass = jni->GetObjectClass(at);
     uint64_t number = number_of(jni, klass);
     RecordedKind kind = kind_of(number);
+    if (name == classfile::Text("class")) {
+      found.offsets[found.length] = class_is(jni, step, klass) ? 1 : 0;
+      add(klass, nullptr, kAnswer);
+      continue;
+    }
     if (name == classfile::Text("length") &&
         (kind == RecordedKind::kArray || kind == RecordedKind::kString)) {
       add(klass, nullptr, kind == RecordedKind::kArray ? kArrayLength : kTextLength);
@@ -85,8 +91,8 @@ ProbeSet::Path ProbeSet::find_path(JNIEnv* jni, const classfile::Step& step, job
     return found;
   }
   if (found.type != kReference) {
-    bool is_character = step.type == 'S' && found.type == kCharacter;
-    return wants_number(step) || is_character ? found : Path{};
+    bool is_text = found.type == kAnswer || (found.type == kCharacter && step.type == 'S');
+    return wants_number(step) || is_text ? found : Path{};
   }
   jclass klass = jni->GetObjectClass(at);
   uint64_t number = number_of(jni, klass);

@@ -6,7 +6,8 @@ from probe_helper.assembler import where_it_holds
 
 # Follows a path of fields from local 3: `paths` has, by set and step, the classes of the objects on
 # the way, and behind them the offsets of the fields there and what the last one is: one of _WHOLE
-# and _REAL, 0 for a reference, -1 where the path met a null when it was found.
+# and those behind it, 0 for a reference, -1 where the path met a null when it was found. What is
+# asked about a class has the answer in place of an offset.
 # Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there,
 # 12 what the last one is.
 _PATH = """
@@ -114,12 +115,13 @@ _WHOLE = {
     5: "{unsafe}.getChar (Ljava/lang/Object;J)C",
     6: "{unsafe}.getShort (Ljava/lang/Object;J)S",
 }
-_CHARACTER, _ARRAY_LENGTH, _TEXT_LENGTH, _FLOAT = 5, 7, 8, 9
+_ARRAY_LENGTH, _FLOAT, _ANSWER = 7, 9, 11
+"""Behind these are the length of a text, and a double."""
 _TO_TEXT = f"""
 lload 12
 lconst_0
 lcmp
-ifgt character
+ifgt known
 lload 12
 lconst_0
 lcmp
@@ -129,8 +131,18 @@ aload 4
 iload 5
 invokestatic THIS.test (Ljava/lang/Object;Ljava/lang/String;I)I
 ireturn
-character:
+known:
 {_IS_CLASS}
+lload 12
+ldc2_w {_ANSWER}
+lcmp
+ifne character
+aload 9
+iload 8
+laload
+l2i
+ireturn
+character:
 {_LAST}
 invokestatic THIS.whole (Ljava/lang/Object;JJ)J
 aload 4
