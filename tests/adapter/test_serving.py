@@ -114,6 +114,42 @@ def test_no_request_waits_for_numpy(program: JavaProgram) -> None:
         assert set(process.stderr.read().decode().splitlines()) <= {"jvmti thread events"}
 
 
+_REFUSED_STEP = """
+import sys
+from jvmti.model.debug.stepping import Steps
+prepare, made = Steps._prepare, []
+def prepared(*given):
+    environment, payload = prepare(*given)
+    made.append(payload)
+    # The number of a stop that does not exist.
+    return environment, payload if len(made) != 2 else bytes([255] * 4) + payload[4:]
+Steps._prepare = prepared
+from jvmti.commands import main
+sys.exit(main(["debug"]))
+"""
+
+
+def test_a_step_that_the_agent_refuses_leaves_its_thread_at_its_stop(program: JavaProgram) -> None:
+    """The client knows by then that the thread runs, so it stops there once more."""
+    streams: dict[str, Any] = dict.fromkeys(("stdin", "stdout"), subprocess.PIPE)
+    with subprocess.Popen([sys.executable, "-c", _REFUSED_STEP], **streams) as process:
+        client = Client((process.stdout, process.stdin))
+        client.attach(program.pid, line("GROSS"))
+        thread = client.stopped("breakpoint")
+        client.breakpoints()
+        client.go("next", thread)
+        before = client.top(thread)["line"]
+        shown = len(client.output("important"))
+        assert client.go("next", thread) == thread
+        assert client.top(thread)["line"] == before
+        assert "step_thread" in client.output("important")[shown:]
+        assert client.locals(thread)
+        client.go("next", thread)
+        assert client.top(thread)["line"] != before
+        client.disconnect()
+        assert process.wait(SOON) == 0
+
+
 def test_editors_that_connect_to_a_socket_share_a_program(
     program: JavaProgram, tmp_path: Path
 ) -> None:
@@ -125,7 +161,11 @@ def test_editors_that_connect_to_a_socket_share_a_program(
         first, second = connected(str(path)), connected(str(path))
         first.attach(program.pid, line("GROSS"))
         thread = first.stopped("breakpoint")
+        first.go("next", thread)
+        first.top(thread)
         second.attach(program.pid, line("LAMBDA"))
+        # The stack that the step went by had no such probes: the agent refuses it, and gets a new.
+        first.go("next", thread)
         assert not second.has_event("stopped")
         first.ask("continue", threadId=thread)
         assert second.top(second.stopped("breakpoint"))["line"] == line("LAMBDA")

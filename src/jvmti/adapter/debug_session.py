@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeVar
 
 from jvmti.adapter.initialization import Initialization
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
-from jvmti.adapter.protocol.conversation import Conversation
+from jvmti.adapter.protocol.conversation import Conversation, explained
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopped_threads import HaltedThread, HaltedThreads, StoppedThread
 from jvmti.adapter.stopping.recorded_logpoints import RecordedLogpoints
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import CallTimeout
+from jvmti.interface.errors import CallTimeout, Error
 
 if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
@@ -132,25 +132,35 @@ class DebugSession:
         if number is None:
             number = self._number_of(stop)
         self.halted.end_step(number, stop.request)
-        halted = StoppedThread(stop, number, reason, text)
-        all_stopped = self.halted.whole.stop_with(self.vm, stop.thread, number)
-        if not self.halted.add(halted):
-            return
-        try:
-            self.logpoints.flush()  # what was said before this stop comes before it
-            for _ in range(self._times_sent()):
-                self.conversation.event(
-                    "stopped",
-                    reason=reason,
-                    description=description,
-                    text=text,
-                    threadId=number,
-                    allThreadsStopped=all_stopped,
-                    hitBreakpointIds=None if breakpoints is None else list(breakpoints),
-                )
-            halted.serve()
-        finally:
-            self.halted.remove(halted)
+        is_over = False
+        while not is_over:
+            halted = StoppedThread(stop, number, reason, text)
+            all_stopped = self.halted.whole.stop_with(self.vm, stop.thread, number)
+            if not self.halted.add(halted):
+                return
+            try:
+                self.logpoints.flush()  # what was said before this stop comes before it
+                for _ in range(self._times_sent()):
+                    self.conversation.event(
+                        "stopped",
+                        reason=reason,
+                        description=description,
+                        text=text,
+                        threadId=number,
+                        allThreadsStopped=all_stopped,
+                        hitBreakpointIds=None if breakpoints is None else list(breakpoints),
+                    )
+                halted.serve()
+                is_over = True
+            except Error as error:
+                # The client takes it for a thread that runs.
+                with self.conversation.held():
+                    pass
+                self.halted.end_step(number)
+                self.conversation.output(f"{explained(error)}\n", "important")
+                is_over = not stop.is_waiting or self.vm.closed
+            finally:
+                self.halted.remove(halted)
 
     def _times_sent(self) -> int:
         """The number of times that the client gets the event of a stop.

@@ -145,8 +145,13 @@ class HaltedThread:
         """
         return self.run(function, conversation)
 
-    def resume(self) -> None:
-        """Let the thread run; further calls do nothing."""
+    def resume(self, begun: Callable[[], None] | None = None) -> None:
+        """Let the thread run; further calls do nothing.
+
+        Args:
+            begun: where a step has let it run: waits until that has begun. If it raises, the
+                thread stays where it is.
+        """
         raise NotImplementedError
 
     def frames(self, most: int) -> list[Frame]:
@@ -168,12 +173,17 @@ class StoppedThread(HaltedThread):
         self.stop = self._stop = stop
         stop.foresee()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._begun: Callable[[], None] | None = None
         self._using = threading.Lock()
         """Held while a Python thread uses the Java thread."""
         self._is_over = False
 
     def serve(self) -> None:
-        """Run what requests ask for, until the thread is to resume."""
+        """Run what requests ask for, until the thread is to resume.
+
+        Raises:
+            Error: the step that was to let it resume has not begun.
+        """
         while (job := self._jobs.get()) is not None:
             with self._using:
                 job.run()
@@ -183,6 +193,8 @@ class StoppedThread(HaltedThread):
             left = self._jobs.get()
             if left is not None:
                 left.refuse(_resumed(self.id))
+        if self._begun is not None:
+            self._begun()
 
     def run(self, function: Callable[[], T], conversation: Conversation) -> T:
         """See `HaltedThread.run`."""
@@ -211,8 +223,10 @@ class StoppedThread(HaltedThread):
         finally:
             self._using.release()
 
-    def resume(self) -> None:
+    def resume(self, begun: Callable[[], None] | None = None) -> None:
         """See `HaltedThread.resume`."""
+        if begun is not None:
+            self._begun = begun
         self._jobs.put(None)
 
 
@@ -231,7 +245,7 @@ class PausedThread(HaltedThread):
             raise _resumed(self.id)
         return function()
 
-    def resume(self) -> None:
+    def resume(self, begun: Callable[[], None] | None = None) -> None:
         """See `HaltedThread.resume`."""
         if not self._is_over:
             self._is_over = True
@@ -302,8 +316,7 @@ class HaltedThreads:
             halted.is_removed = True
             if self._threads.get(halted.id) is halted:
                 del self._threads[halted.id]
-        shown = self._references.forget(halted)
-        with self._lock:
+            shown = self._references.forget(halted)
             if halted.id not in self._steps:
                 self._kept.pop(halted.id, None)
             elif shown or self._kept.get(halted.id, (None,))[0] is not halted:
@@ -327,10 +340,10 @@ class HaltedThreads:
         """
         return self.find(number) or self.on_demand(number)
 
-    def resume(self, halted: HaltedThread) -> None:
-        """Let a thread run."""
+    def resume(self, halted: HaltedThread, begun: Callable[[], None] | None = None) -> None:
+        """Let a thread run; see `HaltedThread.resume`."""
         self.remove(halted)
-        halted.resume()
+        halted.resume(begun)
 
     def forget_shown_frames(self) -> None:
         """Classes or sources are others than before: frames are shown anew."""
@@ -390,7 +403,7 @@ class HaltedThreads:
 
         Args:
             number: the thread's number.
-            by: what has stopped it; a single step may make another, see `ended_step`.
+            by: what has stopped it; a single step may make another, see `step_again`.
         """
         ended: list[StopRequest] = []
         with self._lock:
@@ -401,12 +414,19 @@ class HaltedThreads:
             if isinstance(by, Steps) and by in ended and not self._closed:
                 ended.remove(by)
                 self._ended[number] = by
-        _cancel(ended)
+        if ended:
+            _cancel(ended)
 
-    def ended_step(self, number: int) -> Steps | None:
-        """The step that ended where a thread is now, if it can make another; it is the caller's."""
+    def step_again(self, number: int) -> Steps | None:
+        """The step that ended where a thread is now, if it can make another; it is the caller's.
+
+        What else stepped the thread ends.
+        """
         with self._lock:
             found = self._ended.pop(number, None)
+            others = self._steps.pop(number, ())
+        if others:
+            _cancel(others)
         return found if found is not None and found.is_active else None
 
 

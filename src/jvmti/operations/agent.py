@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti.operations.functions import Operations
-from jvmti.wire.protocol import Flag
 
 if TYPE_CHECKING:
     from jvmti.interface.declaration import Declaration
@@ -20,10 +19,9 @@ class AgentOperations(Operations):
         number: of the environment that calls them.
         timeout: seconds for each; ``None`` is the session's limit.
         descriptor: passed along with each; it stays open here.
-        ends: each ends the conversation that it is made in, unless it fails.
     """
 
-    __slots__ = ("_descriptor", "_flags", "_number", "_session", "_timeout")
+    __slots__ = ("_descriptor", "_number", "_session", "_timeout")
 
     def __init__(
         self,
@@ -31,17 +29,15 @@ class AgentOperations(Operations):
         number: int = 1,
         timeout: float | None = None,
         descriptor: int | None = None,
-        ends: bool = False,
     ) -> None:
         self._session = session
         self._number = number
         self._timeout = timeout
         self._descriptor = descriptor
-        self._flags = int(Flag.ENDS) if ends else 0
 
     def _call(self, declaration: Declaration, arguments: tuple[Any, ...]) -> Any:
         return self._session.call(
-            declaration, self._number, arguments, self._timeout, self._descriptor, self._flags
+            declaration, self._number, arguments, self._timeout, self._descriptor
         )
 
 

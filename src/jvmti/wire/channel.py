@@ -219,6 +219,53 @@ class Channel:
         finally:
             self._waited.discard(sequence)
 
+    def begin(self, request: Request, before: bytes, conversation: int) -> int:
+        """Send one frame, for whose reply another thread waits by `finish`.
+
+        Until then nobody uses the channel.
+
+        Args:
+            request, before, conversation: as for `request`; it has no time limit.
+
+        Returns:
+            What `finish` takes.
+
+        Raises:
+            TargetLost: the other side is gone.
+        """
+        if self.broken is not None:
+            raise TargetLost(self.broken)
+        kind, function, environment, payload, _, _, flags, _, _ = request
+        sequence = self._sequence = (self._sequence + 1) & 0xFFFFFFFF
+        head = HEADER.pack(len(payload), kind, flags, function, sequence, environment, conversation)
+        frame = before + head + payload
+        self._waited.add(sequence)
+        try:
+            self._send(frame, None, None)
+        except BaseException:
+            self._waited.discard(sequence)
+            raise
+        self.messages += 1
+        self.bytes += len(frame)
+        return sequence
+
+    def finish(self, sequence: int) -> Frame:
+        """Wait for the reply of a frame that `begin` has sent.
+
+        Raises:
+            TargetLost: the other side is gone.
+        """
+        try:
+            while True:
+                got, reply = self._receive(None)
+                if got == sequence and reply.kind not in _OPENINGS:
+                    return reply
+                self._another(got, reply)
+                if sequence in self._arrived:
+                    return self._arrived.pop(sequence)
+        finally:
+            self._waited.discard(sequence)
+
     def _abandon(self, sequence: int) -> None:
         """Tell the agent that this side no longer answers the callbacks of a walk."""
         if self.broken is None:

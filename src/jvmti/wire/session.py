@@ -549,6 +549,47 @@ class Session:
         codec = declaration.codec or codec_of(declaration)
         return codec.decode(reply.payload, self)
 
+    def begin_last(
+        self, declaration: Declaration, environment: int, payload: bytes
+    ) -> Callable[[], None]:
+        """Send the call that ends the conversation of the calling thread, which it has borrowed.
+
+        Args:
+            declaration: the function, without a result.
+            environment: the number of the environment that calls it.
+            payload: the encoded arguments.
+
+        Returns:
+            What waits for the end of the call, and raises what `call` does; to be called by the
+            thread that has lent the conversation. If it raises, the conversation goes on.
+
+        Raises:
+            Error: the call could not be sent.
+        """
+        conversation, name = self._local.conversation, declaration.name
+        assert isinstance(conversation, BorrowedConversation)
+        channel = conversation.channel
+        request = Request(
+            _CALL, declaration.number, environment, payload, name, flags=int(Flag.ENDS)
+        )
+        with conversation.lock:
+            if conversation.over:
+                raise StopOver(f"{name}(): the thread has resumed from this stop")
+            if channel.late:
+                self.check_answers(conversation, f"{name}()", _GRACE)
+            before = self._releases() if self.ownership.owes() else b""
+            sequence = channel.begin(request, before, conversation.number)
+
+        def finish() -> None:
+            reply = channel.finish(sequence)
+            if reply.status == _HANDLER_OVERRAN or reply.kind == _MALFORMED:
+                raise _refusal(reply, name)
+            if reply.status:
+                raise self.error(declaration, reply)
+            conversation.over = conversation.lender.ended = True
+
+        return finish
+
     def request(self, request: Request) -> Frame:
         """Send a frame on the calling thread's channel and wait for the reply."""
         if self.timeout is not None and request.timeout is None:
@@ -617,12 +658,8 @@ class Session:
                 # The agent closes the channel when its thread resumes without an answer.
                 raise HandlerOverran(request.name) from None
             raise
-        if reply.status == _HANDLER_OVERRAN:
-            raise HandlerOverran(request.name)
-        if reply.kind == _MALFORMED:
-            raise ProtocolError(
-                f"{request.name}(): {bytes(reply.payload).decode(errors='replace')}"
-            )
+        if reply.status == _HANDLER_OVERRAN or reply.kind == _MALFORMED:
+            raise _refusal(reply, request.name)
         return reply
 
     def gone(self) -> bool:
@@ -817,6 +854,12 @@ class Session:
             channel.broken = self.closed
             channel.socket.close()
         self.ownership.forget()
+
+
+def _refusal(reply: Frame, name: str) -> Error:
+    if reply.status == _HANDLER_OVERRAN:
+        return HandlerOverran(name)
+    return ProtocolError(f"{name}(): {bytes(reply.payload).decode(errors='replace')}")
 
 
 def _after_fork() -> None:

@@ -21,6 +21,7 @@ _USUAL = re.compile(rb"Content-Length: ([0-9]{1,7})\r\n\r\n")
 """The header as most clients write it; the message comes with it, and nothing behind."""
 _AT_ONCE = 1 << 16
 """Bytes to ask for at once."""
+_object_at = json.JSONDecoder().raw_decode
 
 
 class Encoded(str):
@@ -135,7 +136,12 @@ class Framing:
 
 def _parsed(body: bytes) -> Any:
     try:
-        return json.loads(body.decode())
+        text = body.decode()
+        if text[:1] == "{":  # the usual case, with nothing around the object
+            message, end = _object_at(text)
+            if end == len(text):
+                return message
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise MalformedMessage(f"a message is not JSON: {error}") from None
 

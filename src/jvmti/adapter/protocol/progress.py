@@ -47,6 +47,8 @@ class Progress:
         self._conversation = conversation
         self._changed = threading.Condition()
         self._is_on = False
+        self._sleeps = False
+        """Whether the thread waits for a request, and not for the time when one takes long."""
         self._work: tuple[int, str, float] | None = None
         self._shown: str | None = None
 
@@ -62,7 +64,9 @@ class Progress:
         if self._is_on and isinstance(command, str) and command in _TITLES:
             with self._changed:
                 self._work = number, command, time.monotonic() + _AFTER
-                self._changed.notify()
+                if self._sleeps:  # to wake it for each request would take longer than most of them
+                    self._sleeps = False
+                    self._changed.notify()
 
     def end(self) -> None:
         """The request has its outcome."""
@@ -71,7 +75,6 @@ class Progress:
         with self._changed:
             self._work = None
             shown, self._shown = self._shown, None
-            self._changed.notify()
             if shown is not None:
                 self._conversation.event("progressEnd", progressId=shown)
 
@@ -80,6 +83,7 @@ class Progress:
             while not self._conversation.is_over.is_set():
                 work = self._work
                 if work is None or self._shown is not None:
+                    self._sleeps = True
                     self._changed.wait()
                     continue
                 number, command, until = work

@@ -12,6 +12,7 @@ from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.interface.errors import Error
 from jvmti.interface.signatures import parameters_of
+from jvmti.model.classes.sources import is_of_java
 from jvmti.model.classes.step_filters import JDK, StepFilters, is_lambda
 from jvmti.model.debug.called_methods import called_from, calls_on_line
 from jvmti.model.debug.stepping import Steps, end_in_words
@@ -79,6 +80,8 @@ class RunRequests:
     def __init__(self, session: DebugSession) -> None:
         self._session = session
         self._filters: tuple[Arguments, StepFilters] | None = None
+        self._of_java: Method | None = None
+        """The last method that was found to be of Java's own compiler."""
 
     @answers("continue")
     def continue_(self, given: Arguments) -> dict[str, Any]:
@@ -182,8 +185,7 @@ class RunRequests:
         step = _Step(halted.id, how, by, method, filters if skips else None)
         is_over = how == "over" and by == "line"
         step.passes_inlined = is_over and self._inlined(method, stop or halted.frames(1)[0]) is None
-        before = session.halted.ended_step(halted.id)
-        session.halted.end_step(halted.id)
+        before = session.halted.step_again(halted.id)
         if before is None or before.skips != step.skips:
             if before is not None:
                 before.cancel()
@@ -192,15 +194,17 @@ class RunRequests:
         # To make a request in the agent and to remove it takes as long as to use it. The thread may
         # have made the step before the message that begins it returns.
         session.halted.stepping(halted.id, [before, *more])
-        hold = session.conversation.hold_until_answered if resumes else None
+        if resumes:
+            session.conversation.hold_until_answered()
         try:
-            before.begin_another(how, by, self._arrives(step), stop, halted.stack, hold)
+            arrives = self._arrives(step)
+            begun = before.begin_another(how, by, arrives, stop, halted.stack, resumes)
         except BaseException:
             session.halted.end_step(halted.id)
             raise
-        if resumes:
-            # Its Python thread may be late for the next stop, so it wakes while this one answers.
-            session.halted.resume(halted)
+        if begun is not None:
+            # Its Python thread takes the agent's reply, and the next stop, while this one answers.
+            session.halted.resume(halted, begun)
 
     def _step_filters(self) -> StepFilters:
         """The filters of the configuration, with what they know of methods."""
@@ -269,6 +273,11 @@ class RunRequests:
 
         Kotlin's says it in its maps.
         """
+        if method is self._of_java:
+            return None
+        if is_of_java(method.source_file):
+            self._of_java = method
+            return None
         found = self._session.vm.source_path.source_map_of(method)
         if found is None or _CALLS not in found.strata or (line := at.line) is None:
             return None

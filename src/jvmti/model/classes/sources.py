@@ -263,7 +263,7 @@ class SourcePath(SourceFinder):
         from jvmti.sources.strata import MalformedSourceMap, SourceMap
 
         # The JDK's classes are Java's, also where a small runtime has left out their files' names.
-        if cls.loader is None or _is_of_java(cls.source_file):
+        if cls.loader is None or is_of_java(cls.source_file):
             return None
         try:
             env = self._vm.env_with("can_get_source_debug_extension")
@@ -294,7 +294,7 @@ class SourcePath(SourceFinder):
 
         JVM TI: GetSourceDebugExtension.
         """
-        if _is_of_java(method.source_file):
+        if is_of_java(method.source_file):
             return None
         return self.source_map(method.declaring_class)
 
@@ -375,9 +375,9 @@ class SourcePath(SourceFinder):
         return self.find_file(folder, [original.file], sought, self.loaded_from(cls))
 
 
-def _is_of_java(file: str | None) -> bool:
+def is_of_java(file: str | None) -> bool:
     """Whether a source file is one that no other compiler than Java's reads."""
     return file is not None and file.endswith(".java") and not file.endswith(_PAGES)
 
 
-__all__ = ["SourcePath"]
+__all__ = ["SourcePath", "is_of_java"]

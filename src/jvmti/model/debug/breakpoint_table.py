@@ -452,21 +452,23 @@ class BreakpointTable:
                 stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
                 stop.__dict__.update(about, field=getattr(owner, "field", None))
                 made.append((owner, stop))
-        if len(made) == 1:
-            made[0][1].is_alone = True
         taken: set[Steps] = set()
         try:
-            hit = [one for one in made if self._guarded(event, one[0]._matches, one[1])]
-            # A loop uses this conversation as soon as it has the stop, so loops come last: no
-            # condition and no function uses it any more.
-            hit.sort(key=lambda one: one[0]._do is None)
-            waiting = [
-                stop
-                for owner, stop in hit
-                if self._guarded(event, self._dispatch, owner, stop, taken)
-            ]
+            if len(made) == 1:
+                owner, stop = made[0]
+                stop.is_alone = True
+                hit = made if self._guarded(event, owner._matches, stop) else []
+            else:
+                hit = [one for one in made if self._guarded(event, one[0]._matches, one[1])]
+                # A loop uses this conversation as soon as it has the stop, so loops come last: no
+                # condition and no function uses it any more.
+                hit.sort(key=lambda one: one[0]._do is None)
+            waiting = []
+            for owner, stop in hit:
+                if self._guarded(event, self._dispatch, owner, stop, taken):
+                    waiting.append(stop)
             for stop in waiting:
-                stop._over.wait()
+                stop._await_release()
         finally:
             # After an interrupt of the thread whose call stopped, no thread may use it any more.
             for _, stop in made:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Hashable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
 from jvmti.interface.constants import Event
@@ -14,8 +14,9 @@ from jvmti.model.debug.called_methods import declared
 from jvmti.model.debug.foreseen_calls import Call, encoded
 from jvmti.model.debug.late.reflected_calls import ReflectedCalls
 from jvmti.model.debug.stops import Stop, StopRequest
-from jvmti.operations.agent import AgentOperations
+from jvmti.operations.functions import OPERATIONS
 from jvmti.text.printable import printable
+from jvmti.wire.codecs import codec_of
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Method
@@ -33,6 +34,7 @@ class How(enum.IntEnum):
     OUT = 3
 
 
+_STEP = OPERATIONS["step_thread"]
 _HOWS = {one.name.lower(): one for one in How}
 
 
@@ -73,6 +75,8 @@ class Steps(StopRequest):
     unprobed_caller: Method | None = None
     foreseen: Sequence[Call] = ()
     _calls = b""
+    _sent: tuple[tuple[Any, ...], bytes] | None = None
+    """The arguments of the last call of the agent, and how they are encoded."""
 
     def __init__(
         self,
@@ -134,14 +138,18 @@ class Steps(StopRequest):
         do: Callable[[Stop], object],
         at: Stop | None,
         stack: Stack | None = None,
-        resumes: Callable[[], object] | None = None,
-    ) -> None:
+        resumes: bool = False,
+    ) -> Callable[[], None] | None:
         """Make another step, after a single one that has ended.
 
         Args:
             how, by, do, at, stack: as for the class.
-            resumes: the thread resumes from ``at`` with the message that begins the step; called
-                just before. `Stop.is_alone` says whether it can.
+            resumes: the thread resumes from ``at`` with the message that begins the step.
+                `Stop.is_alone` says whether it can.
+
+        Returns:
+            Where the thread resumes: what the receiver of ``at`` has to call, to wait until the
+            step has begun. It raises what this does, and the thread waits on then.
 
         Raises:
             ValueError, NotAvailable: as for the class; it is cancelled then.
@@ -151,22 +159,43 @@ class Steps(StopRequest):
             if self._by_probes is not None:
                 self._check_by_line()
             self._do, self._at = do, at
-            self._begin(stack, resumes)
+            if not resumes:
+                self._begin(stack)
+                return None
+            environment, payload = self._prepare(stack)
+            finish = self._vm._session.begin_last(_STEP, environment, payload)
         except BaseException:
             self.cancel()
             raise
 
-    def _begin(
-        self, stack: Stack | None = None, resumes: Callable[[], object] | None = None
-    ) -> None:
+        def finished() -> None:
+            try:
+                try:
+                    finish()
+                except InvalidLocation:
+                    if stack is None:
+                        raise
+                    self._begin()  # a class has got other code since
+            except BaseException:
+                self.cancel()
+                raise
+
+        return finished
+
+    def _begin(self, stack: Stack | None = None) -> None:
         try:
-            self._begin_with(stack, resumes)
+            self._call_agent(stack)
         except InvalidLocation:
             if stack is None:
                 raise
-            self._begin_with(None, resumes)  # a class has got other code since
+            self._call_agent(None)  # a class has got other code since
 
-    def _begin_with(self, stack: Stack | None, resumes: Callable[[], object] | None) -> None:
+    def _call_agent(self, stack: Stack | None) -> None:
+        environment, payload = self._prepare(stack)
+        self._vm._session.call_encoded(_STEP, environment, payload, None)
+
+    def _prepare(self, stack: Stack | None) -> tuple[int, bytes]:
+        """The environment of the agent's call for a step, and its encoded arguments."""
         probes, ends, code = 0, False, -1
         if self._by_probes is not None:
             probes = self._by_probes.number
@@ -189,22 +218,17 @@ class Steps(StopRequest):
                         "their classes got probes: put a breakpoint where the thread comes by next"
                     )
                 ends = False
-        env, _ = self._numbers[self._number]
-        agent = AgentOperations(self._vm._session, env._number, ends=resumes is not None)
         self.began = self._current or self._at
         foreseen = None if self._at is None else self._at.foreseen
         made = [] if foreseen is None else list(foreseen.made)
         if made != self.foreseen:  # as a rule they are those of the step before
             self.foreseen, self._calls = made, encoded(made)
-        calls = self._calls
-        if resumes is not None:
-            resumes()
-        agent.step_thread(
-            self._number, self.thread, int(self.how), self.by_line, probes, ends, code, calls
-        )
-        if resumes is not None:
-            assert self._at is not None
-            self._at._note_resumed()
+        calls, how = self._calls, self.how
+        arguments = self._number, self.thread, how, self.by_line, probes, ends, code, calls
+        if self._sent is None or self._sent[0] != arguments:  # as a rule the last step had the same
+            self._sent = arguments, codec_of(_STEP).encode(self._vm._session, arguments)
+        env, _ = self._numbers[self._number]
+        return env._number, self._sent[1]
 
     def _check_place(self) -> None:
         """Refuse a step that nothing can end: it would stop in a later call, as if in this one."""

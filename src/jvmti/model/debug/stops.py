@@ -114,7 +114,9 @@ class Stop:
         self.location = location
         self._borrowed = borrowed
         self._borrower: int | None = threading.get_ident()
-        self._over = threading.Event()
+        self._is_over = False
+        self._ended: threading.Event | None = None
+        """Set when it is over; only of stops that a thread waits for."""
         self._line: int | None = None
         self._within: StopRequest | None = None
         """The request whose loop received it."""
@@ -131,7 +133,7 @@ class Stop:
     @property
     def is_waiting(self) -> bool:
         """Whether the thread still waits at this stop."""
-        return not self._over.is_set()
+        return not self._is_over
 
     @property
     def line(self) -> int | None:
@@ -247,7 +249,7 @@ class Stop:
     # ---- the conversation ------------------------------------------------------------------
 
     def _check(self) -> None:
-        if self._over.is_set():
+        if self._is_over:
             raise StopOver(f"{self.thread!r} has resumed from this stop at {self.where}")
         if self._borrower != threading.get_ident():
             raise StopOver(
@@ -300,20 +302,21 @@ class Stop:
 
     def _release(self) -> None:
         """Let the thread resume; further calls do nothing."""
-        if self._over.is_set():
-            if self._borrower == threading.get_ident():
-                self._vm._session.give_back(self._borrowed)
-            return
-        with self._borrowed.lock:  # let a call of another thread finish
-            self._borrowed.over = True
+        if not self._is_over:
+            with self._borrowed.lock:  # let a call of another thread finish
+                self._borrowed.over = self._is_over = True
+            if self._ended is not None:
+                self._ended.set()
         if self._borrower == threading.get_ident():
             self._vm._session.give_back(self._borrowed)
-        self._over.set()
 
-    def _note_resumed(self) -> None:
-        """A call of the borrower's has ended the conversation: no other can be made in it."""
+    def _await_release(self) -> None:
+        """Wait until the thread that has it lets the Java thread resume."""
         with self._borrowed.lock:
-            self._borrowed.over = self._borrowed.lender.ended = True
+            if self._is_over:
+                return
+            self._ended = threading.Event()
+        self._ended.wait()
 
     @property
     def where(self) -> str:

@@ -113,8 +113,8 @@ class Callers(NamedTuple):
     """How often classes had got other code before the stack was read; -1 if it was just now."""
 
 
-_Usual = tuple[Hashable, int, int, "Method", "list[tuple[Method, int]]"]
-"""A step's owner, the `id` of its thread, the code, the method, and the calls below it."""
+_Usual = tuple[Hashable, int, int, "Method", "list[Frame]"]
+"""A step's owner, the `id` of its thread, the code, the method, and the frames below it."""
 
 
 class StepProbes(EventProbes):
@@ -285,8 +285,8 @@ class StepProbes(EventProbes):
         frames = stack.frames[:DEEPEST]
         if not len(frames) == min(stack.depth, DEEPEST) > 0:
             return None
-        below = [(one.method, one.location) for one in frames[1:]]
-        step: _Usual = owner, id(thread), stack.code, frames[0].method, below
+        # The frames below are the same objects where they are where they were, see `read_stack`.
+        step: _Usual = owner, id(thread), stack.code, frames[0].method, frames[1:]
         if self._last is not None and self._last[0] == step:
             return self._last[1]
         if not self.covers(frames[0].method):
