@@ -1,6 +1,7 @@
 """Measures what profiles of locks cost, beside async-profiler, where waits have a fixed rate.
 
-    python benchmarks/profiling/lock_costs.py [--jvm 17,25] [--rounds 6]
+    python benchmarks/profiling/lock_costs.py [--jvm 17,25] [--rounds 6] [--locks lock]
+        [--only jvmti,nothing]
 
 The program waits 667 times a second for a lock that another thread has for 10 µs to 1 ms. It counts
 the processor time that its threads use for their work; what its process uses beyond that is for
@@ -82,7 +83,7 @@ def interval(values: list[float]) -> tuple[float, float]:
     return medians[RESAMPLED * 25 // 1000], medians[RESAMPLED * 975 // 1000]
 
 
-def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
+def compared(jvm: jvms.Jvm, folder: Path, given: argparse.Namespace) -> None:
     """Print the table."""
     print("| lock | profile | for each wait | 95 of 100 | processor time | 95 of 100 |")
     print("| --- | --- | --- | --- | --- | --- |")
@@ -92,8 +93,9 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
             "async-profiler": beside(AsyncProfiler(vm, folder), "event=lock,lock=10us"),
             "nothing": contextmanager(lambda: iter([None])),
         }
+        turns = {name: turns[name] for name in given.only.split(",")}
         chance = random.Random(1)
-        for kind in ("monitor", "lock"):
+        for kind in given.locks.split(","):
             work.ask(kind)
             for take in turns.values():
                 with take():
@@ -101,7 +103,7 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int) -> None:
             more: dict[str, list[float]] = {name: [] for name in turns}
             before = turn(work)
             usual = [before]
-            for _ in range(rounds):
+            for _ in range(given.rounds):
                 for name in chance.sample(list(turns), len(turns)):
                     with turns[name]():
                         during = turn(work)
@@ -132,6 +134,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25", help="which JVMs")
     parser.add_argument("--rounds", type=int, default=6, help="turns of each profiler")
+    parser.add_argument("--locks", default="monitor,lock", help="which kinds of locks")
+    parser.add_argument(
+        "--only", default="jvmti,async-profiler,nothing", help="which profiles, or none"
+    )
     given = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as name:
@@ -140,7 +146,7 @@ def main() -> int:
         for wanted in given.jvm.split(","):
             jvm = jvms.named(wanted)
             print(f"\n### JDK {jvm.feature}: a profile of locks, from 10 µs\n")
-            compared(jvm, folder, given.rounds)
+            compared(jvm, folder, given)
     return 0
 
 

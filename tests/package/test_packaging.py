@@ -135,7 +135,7 @@ def test_the_agent_exports_its_entry_points_only(library: Path) -> None:
         pytest.skip("not the agent")
     natives = {
         f"{NATIVES}_{name}"
-        for name in ("control", "halt", "key", "object", "pause", "raise", "test")
+        for name in ("control", "halt", "key", "object", "parked", "pause", "raise", "test")
     }
     assert exported(library) == ENTRY_POINTS | natives
 

@@ -817,6 +817,20 @@ class Operations(Calling):
         """
         ...
 
+    @operation(141, runs_java=True)
+    def open_park_probes(self, plan: Bytes, profile: Int, shortest: Long) -> Int:
+        """Have probes put into locks from now on that report parked threads to a profile.
+
+        Args:
+            plan: as `jvmti.layouts.probes` lays it out.
+            profile: the number of the profile, which is of locks.
+            shortest: the shortest time to report, in nanoseconds.
+
+        Returns:
+            The number of this set of probes.
+        """
+        ...
+
     @operation(121)
     def change_event_probes(self, number: Int, plan: Bytes) -> None:
         """Give a set of probes that report events another plan.

@@ -10,13 +10,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.interface.errors import Error, NotAvailable
+from jvmti.interface.errors import Error
 from jvmti.layouts.profiles import PROFILES
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Kind
-from jvmti.profiling.park_samples import ParkSource
 from jvmti.profiling.requests import Requests
 from jvmti.profiling.sources import AgentSource, SampleSource
 from jvmti.text.printable import escaped
@@ -49,7 +48,6 @@ class _Part:
         self.kind = kind
         self.interval = interval
         self.source = source
-        self.note = ""
 
 
 class LiveProfile(Profile):
@@ -116,8 +114,6 @@ class LiveProfile(Profile):
             for kind in wanted:
                 source = self._opened(kind, intervals[kind], engine, depth, exact, threads)
                 self._parts.append(_Part(kind, intervals[kind], source))
-                if kind is Kind.LOCK:
-                    self._add_parking(intervals[kind], depth)
         except BaseException:
             for part in self._parts:
                 part.source.stop()
@@ -149,16 +145,6 @@ class LiveProfile(Profile):
             return AgentSource(self._vm, kind, engine, nanoseconds, depth, exact, threads)
         amount = max(round(interval if kind.unit == "bytes" else interval * 1e9), 1)
         return AgentSource(self._vm, kind, None, amount, depth, exact, None)
-
-    def _add_parking(self, interval: float, depth: int) -> None:
-        try:
-            source = ParkSource(self._vm, interval, depth)
-        except NotAvailable as refused:
-            self._parts[
-                -1
-            ].note = f"Locks of java.util.concurrent are not among the samples: {refused}"
-        else:
-            self._parts.append(_Part(Kind.LOCK, interval, source))
 
     # ---- its life --------------------------------------------------------------------------------
 
@@ -324,8 +310,6 @@ class LiveProfile(Profile):
         effective = lacking.pop("effective", None)
         if part.kind is Kind.CPU and samples:
             effective = weight / samples / 1e9
-        if part.note:
-            notes += (part.note,)
         if self._requests is not None and self._requests.dropped:
             missing = (
                 f"beginnings or ends of requests are missing, {self._requests.dropped:,} in all"

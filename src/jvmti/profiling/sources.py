@@ -10,8 +10,10 @@ from typing import Any, Protocol
 import numpy
 from numpy.typing import NDArray
 
+from jvmti.interface.errors import NotAvailable
 from jvmti.layouts.profiles import ProfiledKind, ProfileEngine
 from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
+from jvmti.profiling.park_probes import ParkProbes
 from jvmti.profiling.parts import Parts
 from jvmti.profiling.profiled_vm import ProfiledVM
 
@@ -122,6 +124,19 @@ class AgentSource:
         self.reason = opened.reason
         self._exact_asked = exact
         self._began = time.time_ns()
+        self._parking: ParkProbes | None = None
+        self._no_parking = ""
+        if kind is Kind.LOCK:
+            self._add_parking()
+
+    def _add_parking(self) -> None:
+        try:
+            self._parking = ParkProbes(self._vm, self._number, self._interval)
+        except NotAvailable as refused:
+            self._no_parking = f"Locks of java.util.concurrent are not among the samples: {refused}"
+        except BaseException:
+            self.close()
+            raise
 
     @cached_property
     def _inlined_exact(self) -> bool | None:
@@ -153,6 +168,8 @@ class AgentSource:
 
     def stop(self) -> None:
         """Take no more samples."""
+        if self._parking is not None:
+            self._parking.close()
         self._vm._agent.stop_profile(self._number)
 
     def close(self) -> None:
@@ -213,7 +230,12 @@ class AgentSource:
             notes.append("The weight of dropped samples is given to those of the same half second.")
         known = self._owners_known() if self._kind is Kind.LOCK else 1.0
         if known < 0.995:
-            notes.append(f"The owner of the monitor is known for {known:.0%} of the waiting time.")
+            notes.append(
+                f"The owner of the lock is known for {known:.0%} of the waiting time; a lock that "
+                "several readers have has none, nor one whose next owner has not yet run."
+            )
+        if self._no_parking:
+            notes.append(self._no_parking)
         if self._kind is Kind.LOCK and parts.span > self._interval:
             notes.append(
                 f"There were many: of waits below {parts.span / 1e6:.3g} ms some are samples, by "

@@ -159,6 +159,18 @@ jvmtiError OpenEventProbes(Call& call, const In<Bytes>& plan, jint* number) {
   return open(call, request, -1, number);
 }
 
+jvmtiError OpenParkProbes(Call& call, const In<Bytes>& plan, const In<jint>& profile,
+                          const In<jlong>& shortest, jint* number) {
+  if (call.jni == nullptr || !agent.live) {
+    call.refuse(JVMTI_ERROR_WRONG_PHASE, "probes need a VM that is live");
+    return JVMTI_ERROR_WRONG_PHASE;
+  }
+  if (profile.c() <= 0) return JVMTI_ERROR_ILLEGAL_ARGUMENT;
+  ProbeRequest request{plan.data(), static_cast<uint64_t>(plan.size()), shortest.c(), 0, 0, 0};
+  request.profile = static_cast<uint32_t>(profile.c());
+  return open(call, request, -1, number);
+}
+
 jvmtiError PlaceProbes(Call& call, const In<jint>& number, const In<List<kinds::Class>>& classes) {
   FoundProbes set(call, number.c());
   if (set == nullptr) return FoundProbes::refuse(call, number.c());

@@ -110,14 +110,14 @@ ProbeSet* ProbeSet::open(Call& call, const ProbeRequest& request, int descriptor
 }
 
 bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) {
-  bool records = request.stop == 0 && !request.events;
+  bool records = request.stop == 0 && !request.events && request.profile == 0;
   const char* why = records ? share_memory(request, descriptor) : nullptr;
   if (records && why == nullptr && memory_.data() == nullptr) return false;
   if (request.events && (events_ = make<ProbeEvents>(number_)) == nullptr) return false;
   if (request.events) why = change(call.jni, request.plan, request.plan_size);
   instrumenter_.keeps_moves = true;
   classfile::Status status = classfile::Status::kOk;
-  if (records || request.stop != 0) {
+  if (!request.events) {
     if (why == nullptr) status = plan_.read(request.plan, request.plan_size);
   }
   if (status == classfile::Status::kOutOfMemory) return false;
@@ -158,6 +158,7 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
     loader_ = call.jni->NewWeakGlobalRef(request.loader);
     if (loader_ == nullptr) return false;
   }
+  profile_ = request.profile;
   record_size_ = static_cast<uint32_t>(request.record_size);
   text_size_ = static_cast<uint32_t>(request.text_size);
 

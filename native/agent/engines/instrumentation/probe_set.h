@@ -32,6 +32,7 @@ struct ProbeRequest {
   int32_t held;
   uint32_t stop = 0;         // the request that they stop threads for; then they record nothing
   bool events = false;       // they report events of JVM TI
+  uint32_t profile = 0;      // the profile of locks that they report threads that were parked to
   jobject loader = nullptr;  // only its classes get any
 };
 
@@ -71,6 +72,7 @@ class ProbeSet {
 
   jvmtiError retransform(JNIEnv* jni, const jclass* classes, jint count);
   uint32_t number() const { return number_; }
+  uint32_t profile() const { return profile_; }
   ProbeCounts counts();
   // What has been noted from `offset` on, in memory of the VM's.
   jvmtiError copy_sites(uint64_t offset, jint* count, unsigned char** bytes);
@@ -201,6 +203,7 @@ class ProbeSet {
   uint32_t stop_ = 0;         // the request for which they stop threads
   uint32_t environment_ = 0;  // of the session, where that request is
   Session* session_ = nullptr;
+  uint32_t profile_ = 0;           // that it reports to
   ProbeEvents* events_ = nullptr;  // those that it reports
   bool needs_gate_ = false;        // threads are stepped by it
   std::atomic<bool> active_{false};

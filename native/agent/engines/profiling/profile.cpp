@@ -213,8 +213,10 @@ void Profile::collect(JNIEnv* jni) {
   }
   if (sampling_->identify != nullptr) sampling_->identify(jni, *this, taken_);
   for (const Sample& one : taken_) take(jni, one);
-  // A virtual thread may be over soon after its first sample.
-  bool soon = major_version(agent.version) >= kFirstWithVirtualThreads || taken_.size() >= kMany;
+  // A virtual thread may be over soon after its first sample. Events name theirs at once.
+  bool soon = (sampling_->identify != nullptr &&
+               major_version(agent.version) >= kFirstWithVirtualThreads) ||
+              taken_.size() >= kMany;
   naming_ = soon ? kNamingSoon : kNaming;
 }
 

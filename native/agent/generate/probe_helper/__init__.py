@@ -18,6 +18,7 @@ from jvmti.layouts.probes import RECORDED
 from probe_helper.assembler import UNSAFE, Constants, assemble, class_file
 from probe_helper.changes import CHANGES
 from probe_helper.conditions import CONDITIONS
+from probe_helper.parking import PARKING
 from probe_helper.records import RECORDS, VALUES
 from probe_helper.stops import STOPS
 from probe_helper.tallies import TALLIES_OF_CALLS
@@ -51,18 +52,19 @@ lcmp
 ifne off
 """
 
-_METHODS = CONDITIONS | RECORDS | TALLIES_OF_CALLS | VALUES | CHANGES | STOPS
+_METHODS = CONDITIONS | RECORDS | TALLIES_OF_CALLS | VALUES | CHANGES | STOPS | PARKING
 
 _NATIVES = (
     "control ()J",
     "halt ([Ljava/lang/Object;II)V",
     "key (ILjava/lang/Object;I)I",
     "object (JLjava/lang/Object;II)V",
+    "parked (ILjava/lang/Object;JJJ)V",
     "pause (IJ)V",
     "raise (ILjava/lang/String;Ljava/lang/String;)V",
     "test (IILjava/lang/Object;)I",
 )
-_FIELDS = (f"unsafe L{UNSAFE};", "tid J", "control J", "paths [[[Ljava/lang/Object;")
+_FIELDS = (f"unsafe L{UNSAFE};", "tid J", "owner J", "control J", "paths [[[Ljava/lang/Object;")
 LEAVING = "java/lang/JvmtiProbesLeft"
 """The class of what leaves a method early; its field has the array of the thread that stopped.
 

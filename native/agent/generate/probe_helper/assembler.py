@@ -11,7 +11,7 @@ from jvmti.classfile.opcodes import OPCODES
 _NEEDS_REFERENCE = {
     *("getstatic", "putstatic", "getfield", "invokestatic", "invokevirtual", "invokespecial")
 }
-_NEEDS_CLASS = {"anewarray", "checkcast"}
+_NEEDS_CLASS = {"anewarray", "checkcast", "instanceof"}
 
 UNSAFE = "jdk/internal/misc/Unsafe"
 _GET_UNSAFE = f"getstatic THIS.unsafe L{UNSAFE};"

@@ -325,6 +325,11 @@ CONDITIONS: dict[str, tuple[int, int, str]] = {
         ldc_w string tid
         invokevirtual {unsafe}.objectFieldOffset (Ljava/lang/Class;Ljava/lang/String;)J
         putstatic THIS.tid J
+        getstatic THIS.unsafe L{unsafe};
+        ldc_w class java/util/concurrent/locks/AbstractOwnableSynchronizer
+        ldc_w string exclusiveOwnerThread
+        invokevirtual {unsafe}.objectFieldOffset (Ljava/lang/Class;Ljava/lang/String;)J
+        putstatic THIS.owner J
         invokestatic THIS.control ()J
         putstatic THIS.control J
         sipush {sets}

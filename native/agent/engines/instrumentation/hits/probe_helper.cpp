@@ -4,6 +4,7 @@
 
 #include "agent/core/vm_memory.h"
 #include "agent/engines/instrumentation/probe_set.h"
+#include "agent/engines/profiling/samplings/parked_threads.h"
 #include "agent/handles/agent_references.h"
 #include "base/lock.h"
 #include "generated/probe_helper.h"
@@ -76,7 +77,8 @@ bool link_natives(JNIEnv* jni, jclass helper) {
       linked ? jni->GetStaticMethodID(helper, "test", "(IILjava/lang/Object;)I") : nullptr;
   if (test != nullptr) jni->CallStaticIntMethodA(helper, test, arguments);
   arguments[0].j = reinterpret_cast<jlong>(&record);
-  return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V");
+  return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V") &&
+         call("parked", "(ILjava/lang/Object;JJJ)V");
 }
 
 bool find_own_fields(JNIEnv* jni, jclass helper, jclass unsafe) {
@@ -169,6 +171,13 @@ JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(test)(JNIEnv* jni, jclass, jint probes
 JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(key)(JNIEnv* jni, jclass, jint probes, jobject value,
                                                jint operand) {
   return jvmti::ProbeSet::key(jni, static_cast<uint32_t>(probes), value, operand);
+}
+
+JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(parked)(JNIEnv* jni, jclass, jint probes, jobject lock,
+                                                  jlong began, jlong owner, jlong ended) {
+  jvmti::UsedProbes used(static_cast<uint32_t>(probes));
+  if (used.get() == nullptr) return;
+  jvmti::report_parked(used.get()->profile(), jni, lock, {began, ended, owner});
 }
 
 JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(pause)(JNIEnv*, jclass, jint probes, jlong nanoseconds) {

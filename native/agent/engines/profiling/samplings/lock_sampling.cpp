@@ -1,6 +1,8 @@
-// Waits for contended monitors: where, for how long, and which thread had the monitor.
+// Waits for contended monitors, and threads that are parked for a lock of java.util.concurrent:
+// where, for how long, and which thread had the lock.
 //
-// The VM reports when a thread begins to wait, and when it has the monitor.  Of many waits some are
+// The VM reports when a thread begins to wait, and when it has the monitor; probes report parked
+// threads when they go on, and had asked the lock for its owner before.  Of many waits some are
 // sampled: those that are longer than the period always, and of the others each that has a mark
 // (`MarkedTime`), for the whole period.  So each counts in proportion to its length, and the sum is
 // right for any period, which grows until few enough are sampled.  HotSpot's structures say who has
@@ -12,9 +14,11 @@
 #include <cstring>
 
 #include "agent/core/agent.h"
+#include "agent/engines/instrumentation/hits/probe_events.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/engines/profiling/samplings/marked_time.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
+#include "agent/engines/profiling/samplings/parked_threads.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
@@ -24,6 +28,8 @@
 namespace jvmti {
 
 namespace {
+
+using layouts::SampleState;
 
 constexpr int64_t kShare = 300;           // questions for owners take this part of the time
 constexpr int64_t kMostCredit = 3000000;  // nanoseconds for many at once, after a while of few
@@ -51,6 +57,11 @@ int64_t processor_time(clockid_t whose) {
   return used.tv_sec * 1000000000LL + used.tv_nsec;
 }
 
+// A thread goes on where its waits were counted before; a virtual one where its carrier's were.
+uint64_t line_of(const JNIEnv* jni) {
+  return (reinterpret_cast<uintptr_t>(jni) * uint64_t{0x9E3779B97F4A7C15}) >> 48;
+}
+
 int64_t own_processor_time() { return processor_time(CLOCK_THREAD_CPUTIME_ID); }
 
 class LockSampler : NoCopy {
@@ -60,7 +71,8 @@ class LockSampler : NoCopy {
   void prepare(JNIEnv* jni);
   void forget(JNIEnv* jni);
   void begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
-  void end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor);
+  void end(JNIEnv* jni, jthread thread, jobject monitor);
+  void parked(JNIEnv* jni, jobject lock, const ParkedTime& time);
   void begin_thread(JNIEnv* jni, jthread thread) { pending_.note(profile_.env, jni, thread); }
   void end_thread(JNIEnv* jni) { pending_.forget(jni); }
   int64_t look(JNIEnv* jni);
@@ -77,7 +89,9 @@ class LockSampler : NoCopy {
     int64_t began;
   };
   double chance();
-  int64_t weight_of(int64_t now, int64_t waited, uint64_t thread);
+  int64_t weight_of(int64_t now, int64_t waited, uint64_t line);
+  void sample(JNIEnv* jni, jthread thread, jobject lock, int64_t weight, uint32_t state,
+              uint32_t owner, int64_t owner_id);
   double afforded(int64_t now);
   void find_period(int64_t now);
   bool may_ask();
@@ -85,7 +99,7 @@ class LockSampler : NoCopy {
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
   jsize waiting(Asked* asked, int64_t* threads);
   uint32_t number_of(JNIEnv* jni, int64_t thread);
-  uint32_t known_owner(JNIEnv* jni, int64_t thread);
+  uint32_t known_owner(JNIEnv* jni, int64_t thread, bool or_number);
   bool is_carrier(JNIEnv* jni, jthread thread);
 
   Profile& profile_;
@@ -145,7 +159,7 @@ double LockSampler::chance() {
 }
 
 // What a wait that is over counts for; 0 if it is not sampled.  Under the lock.
-int64_t LockSampler::weight_of(int64_t now, int64_t waited, uint64_t thread) {
+int64_t LockSampler::weight_of(int64_t now, int64_t waited, uint64_t line) {
   if (waited < profile_.request.interval) return 0;
   find_period(now);
   double length = static_cast<double>(waited);
@@ -153,7 +167,7 @@ int64_t LockSampler::weight_of(int64_t now, int64_t waited, uint64_t thread) {
   expected_ += part < 1 ? part : 1;
   if (part >= 1) return waited;
   double next = static_cast<double>(period_);
-  MarkedTime& marks = marks_[thread % kLines];
+  MarkedTime& marks = marks_[line % kLines];
   return static_cast<int64_t>(marks.pass(length, next, [this] { return chance(); }));
 }
 
@@ -268,8 +282,9 @@ uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
   return 0;
 }
 
-// The same for the owner in a sample.  A search through all threads counts as a question.
-uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread) {
+// The same for the owner in a sample.  A search through all threads counts as a question.  One that
+// is not among them, a virtual thread or one that has ended, may count by its number.
+uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread, bool or_number) {
   uint32_t known = threads_.find(thread);
   if (known != 0) return known;
   {
@@ -279,7 +294,7 @@ uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread) {
   int64_t began = own_processor_time();
   uint32_t number = number_of(jni, thread);
   pay(own_processor_time() - began);
-  return number;
+  return number == 0 && or_number ? threads_.number_of_ended(thread) + 1 : number;
 }
 
 int64_t LockSampler::look(JNIEnv* jni) {
@@ -340,7 +355,7 @@ void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject moni
   if (first) profile_.hurry();
 }
 
-void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
+void LockSampler::end(JNIEnv* jni, jthread thread, jobject monitor) {
   uint64_t id = static_cast<uint64_t>(thread_id(jni, thread));
   int64_t now = nanoseconds_now();
   Wait wait{};
@@ -358,17 +373,35 @@ void LockSampler::end(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monito
     weight = weight_of(now, now - wait.began, id);
   }
   if (weight == 0) return;
+  sample(jni, thread, monitor, weight, SampleState::kBlocked, wait.owner, wait.owner_id);
+}
+
+void LockSampler::parked(JNIEnv* jni, jobject lock, const ParkedTime& time) {
+  int64_t weight = 0;
+  {
+    Locked locked(mutex_);
+    weight = weight_of(time.ended, time.ended - time.began, line_of(jni));
+  }
+  if (weight == 0) return;
+  LocalRef<jthread> thread(jni);
+  if (profile_.env->GetCurrentThread(thread.out()) != JVMTI_ERROR_NONE) return;
+  sample(jni, thread, lock, weight, SampleState::kParked, 0, time.owner);
+}
+
+void LockSampler::sample(JNIEnv* jni, jthread thread, jobject lock, int64_t weight, uint32_t state,
+                         uint32_t owner, int64_t owner_id) {
   uint32_t number = threads_.sampled(jni, thread);
   if (number == EventThreads::kOurs) return;
-  LocalRef<jclass> klass(jni, jni->GetObjectClass(monitor));
-  uint32_t trace = stack_below(profile_, env, jni, thread, klass);
+  LocalRef<jclass> klass(jni, jni->GetObjectClass(lock));
+  bool is_parked = state == SampleState::kParked;
+  uint32_t trace =
+      stack_below(profile_, profile_.env, jni, thread, klass, is_parked ? kHelperFrames : 0);
   if (trace == TraceTable::kNone) {
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (wait.owner_id != 0) wait.owner = known_owner(jni, wait.owner_id);
-  profile_.add(
-      Sample{epoch_now(), weight, trace, number, wait.owner, layouts::SampleState::kBlocked});
+  if (owner_id != 0) owner = known_owner(jni, owner_id, is_parked);
+  profile_.add(Sample{epoch_now(), weight, trace, number, owner, state});
 }
 
 LockSampler& sampler_of(Profile& profile) { return *static_cast<LockSampler*>(profile.sampler); }
@@ -382,7 +415,7 @@ void JNICALL enter(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) 
 void JNICALL entered(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject monitor) {
   UsedProfile profile(env);
   if (profile == nullptr || !profile->active) return;
-  sampler_of(*profile).end(env, jni, thread, monitor);
+  sampler_of(*profile).end(jni, thread, monitor);
 }
 
 void JNICALL thread_start(jvmtiEnv* env, JNIEnv* jni, jthread thread) {
@@ -429,6 +462,14 @@ void free(JNIEnv* jni, Profile& profile) {
 }
 
 }  // namespace
+
+void report_parked(uint32_t profile, JNIEnv* jni, jobject lock, const ParkedTime& time) {
+  UsedProfile used(profile);
+  if (used == nullptr || !used->active || used->request.kind != layouts::ProfiledKind::kLock) {
+    return;
+  }
+  sampler_of(*used).parked(jni, lock, time);
+}
 
 extern const Sampling kLockSampling{start, tick, nullptr, nullptr, stop, free};
 

@@ -1,5 +1,7 @@
 #include "agent/engines/profiling/walks/event_stacks.h"
 
+#include <cstdio>
+
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
@@ -38,22 +40,36 @@ uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
   return made;
 }
 
+uint32_t EventThreads::number_of_ended(int64_t id) {
+  uint32_t known = find(id);
+  if (known != 0) return known - 1;
+  ProfiledThread described;
+  described.id = id;
+  std::snprintf(described.name, sizeof described.name, "#%lld", static_cast<long long>(id));
+  uint32_t number = profile_.new_thread();
+  profile_.names.note_thread(number, described);
+  Locked locked(mutex_);
+  (void)numbers_.insert(static_cast<uint64_t>(id), number + 1);
+  return number;
+}
+
 namespace {
 
 constexpr jint kMostFrames = 256;
 
 // In a function of its own: a thread that has just woken up does not touch this much of its stack.
-__attribute__((noinline)) jint ask_for_stack(jvmtiEnv* env, jthread thread, StackFrame* frames,
-                                             jint depth) {
+__attribute__((noinline)) jint ask_for_stack(jvmtiEnv* env, jthread thread, jint left_out,
+                                             StackFrame* frames, jint depth) {
   jvmtiFrameInfo found[kMostFrames];
-  jint count = walk_stack(env, thread, 0, found, depth);
+  jint count = walk_stack(env, thread, left_out, found, depth);
   for (jint i = 0; i < count; ++i) frames[i] = StackFrame::of(found[i]);
   return count < 0 ? 0 : count;
 }
 
 }  // namespace
 
-uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass) {
+uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass,
+                     jint left_out) {
   StackFrame frames[kMostFrames + 1];
   Deallocated<char> type(env);
   if (env->GetClassSignature(klass, type.out(), nullptr) != JVMTI_ERROR_NONE || type == nullptr) {
@@ -62,9 +78,9 @@ uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread threa
   jint depth = profile.request.depth < kMostFrames ? profile.request.depth : kMostFrames;
   bool is_virtual =
       major_version(agent.version) >= kFirstWithVirtualThreads && jni->IsVirtualThread(thread);
-  jint count = is_virtual ? 0 : walk_in_callback(jni, frames + 1, depth);
+  jint count = is_virtual ? 0 : walk_in_callback(jni, left_out, frames + 1, depth);
   if (!profile.entries.end(frames + 1, count, depth)) {
-    count = ask_for_stack(env, thread, frames + 1, depth);
+    count = ask_for_stack(env, thread, left_out, frames + 1, depth);
     if (count > 0 && count < depth) profile.entries.add(frames[count].method);
   }
   if (count == depth) profile.truncated.fetch_add(1, std::memory_order_relaxed);

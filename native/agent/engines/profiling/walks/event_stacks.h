@@ -14,6 +14,8 @@ class EventThreads : NoCopy {
   // The same as `number`; `kOurs` for one of the agent's own, which has no samples.
   static constexpr uint32_t kOurs = ~uint32_t{0};
   uint32_t sampled(JNIEnv* jni, jthread thread);
+  // Of one that the VM does not know any more, or not as a platform thread.
+  uint32_t number_of_ended(int64_t id);
 
  private:
   // With its number, whether a thread is one of the agent's own, which it is from its beginning.
@@ -25,9 +27,10 @@ class EventThreads : NoCopy {
   Index numbers_;  // plus 1, with `kOursToo`, by Thread.threadId
 };
 
-// The stack of the current thread with the class on top, which was allocated or is a lock's; kNone
-// without memory.
-uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);
+// The stack of the current thread with the class on top, which was allocated or is a lock's,
+// without so many frames; kNone without memory.
+uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass,
+                     jint left_out = 0);
 
 // Does nothing. The VM walks stacks the quick way only while somebody listens to loaded classes.
 void JNICALL class_loaded(jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass);

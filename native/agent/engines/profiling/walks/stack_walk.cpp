@@ -402,15 +402,19 @@ int64_t StackWalk::mounted(const JNIEnv* jni) {
 }
 
 // The VM has noted where the thread left Java, and looks at no register.
-jint walk_in_callback(JNIEnv* jni, StackFrame* frames, jint depth) {
+jint walk_in_callback(JNIEnv* jni, jint left_out, StackFrame* frames, jint depth) {
   if (async_get_call_trace == nullptr) return 0;
   static ucontext_t nowhere;
   Trace trace{jni, 0, frames};
   async_get_call_trace(&trace, depth, &nowhere);
-  for (jint i = 0; i < trace.count; ++i) {
+  // A stack that was cut off would be too short.
+  if (trace.count <= left_out || (left_out > 0 && trace.count == depth)) return 0;
+  jint count = trace.count - left_out;
+  for (jint i = 0; i < count; ++i) {
+    frames[i] = frames[i + left_out];
     if (frames[i].method == nullptr) return 0;
   }
-  return trace.count < 0 ? 0 : trace.count;
+  return count;
 }
 
 bool StackWalk::cut_carrier() {

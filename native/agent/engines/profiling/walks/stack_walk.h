@@ -64,9 +64,10 @@ class StackWalk : NoCopy {
   StackFrame frames_[layouts::Profiles::kDepth + 1];
 };
 
-// The stack of the current thread, a platform one, in a callback of JVM TI: with less work than JVM
-// TI has.  How many frames; none where JVM TI must be asked instead, as for methods without an id.
-jint walk_in_callback(JNIEnv* jni, StackFrame* frames, jint depth);
+// The stack of the current thread, a platform one, in a callback of JVM TI or a native method: with
+// less work than JVM TI has.  How many frames there are but for the first ones, which are left out;
+// none where JVM TI must be asked instead, as for methods without an id.
+jint walk_in_callback(JNIEnv* jni, jint left_out, StackFrame* frames, jint depth);
 
 // The program counter where a signal interrupted the thread; 0 where the machine is not known.
 uint64_t interrupted_at(const void* context);
