@@ -1,10 +1,11 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiling/accuracy.py [--jvm 11,17] [--seconds 4] [--only shares,ecj,h2,spark]
+    python benchmarks/profiling/accuracy.py [--jvm 11,17] [--only shares,amounts,ecj,h2,spark]
 
 The first part is a program that measures the processor time of its parts, on a platform thread and
 on a virtual one: the table has the total variation distance of each profile from these, in
-percentage points, beside what the noise of as many samples has on average. The others are the
+percentage points, beside what the noise of as many samples has on average. The second is programs
+that count what they allocate, how long they wait, and what requests take. The others are the
 Eclipse compiler at work, and a Spark job (``make .venv/.spark``), whose driver and executors are
 one profile, and the database H2: how many of the ten hottest methods are the same, and the distance
 of the two profiles from each other, beside that of two of one kind.
@@ -34,6 +35,7 @@ BENCHMARKS = Path(__file__).parents[1]
 ROOT = BENCHMARKS.parent
 sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
+import known_amounts  # noqa: E402
 import numpy  # noqa: E402
 from run import compile_program, machine  # noqa: E402
 
@@ -330,7 +332,7 @@ def main() -> int:
     """Run the parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="11,17,21,25", help="which JVMs")
-    parser.add_argument("--only", default="shares,ecj", help="which parts: shares, ecj, h2, spark")
+    parser.add_argument("--only", default="shares,ecj", help="shares, amounts, ecj, h2, spark")
     parser.add_argument("--jfr", action="store_true", help="Flight Recorder, too")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
     parser.add_argument("--windows", type=int, default=40, help="of each profiler")
@@ -351,6 +353,8 @@ def main() -> int:
             jvm = jvms.named(wanted)
             if "shares" in parts:
                 shares(jvm, classes, classes, given.seconds, given.jfr)
+            if "amounts" in parts:
+                known_amounts.amounts(jvm, classes)
             for name, program, title, pattern in (
                 ("ecj", compiler, "the Eclipse compiler", "org.eclipse.jdt.*"),
                 ("h2", database, "the database H2", "org.h2.*"),

@@ -36,24 +36,22 @@ def vm(sites: JavaProgram) -> Iterator[jvmti.VM]:
     assert sites.running()
 
 
-@pytest.mark.since(17)
 def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram) -> None:
-    with vm.profile("alloc", interval=16 * 1024) as profile:
+    with vm.profile("alloc", interval=4096) as profile:
         _, small, large = sites.ask("allocate 40000").split()
     profile = profile.with_frame("Sites.allocate")
-    # Some 12,000 samples, whose number varies by one in a hundred.
-    # Java 17 samples small objects some 3 % too often.
-    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.1)
-    assert profile.with_frame("Sites.large").weight == pytest.approx(int(large), rel=0.06)
+    # Some 9,000 samples of the small ones, whose number varies by one in a hundred. Up to Java 17,
+    # G1 has these sampled too often, by one to two in a hundred.
+    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.06)
+    assert profile.with_frame("Sites.large").weight == pytest.approx(int(large), rel=0.04)
     types = {use.name: use.own for use in profile.top(None, by="type")}
-    assert types["byte[]"] == pytest.approx(int(small), rel=0.1)
-    assert types["long[]"] == pytest.approx(int(large), rel=0.06)
+    assert types["byte[]"] == pytest.approx(int(small), rel=0.06)
+    assert types["long[]"] == pytest.approx(int(large), rel=0.04)
     assert profile.by("thread")["allocating"].weight == profile.weight
     (limits,) = profile.limits
     assert (limits.engine, limits.lost) == ("events", 0)
 
 
-@pytest.mark.since(17)
 def test_what_stays_alive_has_the_place_of_its_birth(vm: jvmti.VM, sites: JavaProgram) -> None:
     profile = vm.profile("live", interval=16 * 1024)
     _, kept = sites.ask("keep 120000").split()
@@ -244,7 +242,6 @@ def test_short_waits_are_left_out(vm: jvmti.VM, sites: JavaProgram) -> None:
     assert len(profile.with_frame("Sites.enter")) == 0
 
 
-@pytest.mark.since(17)
 def test_allocated_and_living_memory_are_sampled_at_once(vm: jvmti.VM, sites: JavaProgram) -> None:
     sites.ask("drop 0")
     with vm.profile("alloc", "live", interval={"alloc": 16384, "live": 16384}) as profile:

@@ -81,8 +81,6 @@ def test_names_that_no_request_has_are_reported(vm: jvmti.VM, serving: JavaProgr
 def test_each_request_has_what_else_it_used(
     vm: jvmti.VM, serving: JavaProgram, kind: str, interval: float | None, how: str, rounds: int
 ) -> None:
-    if kind in ("alloc", "live") and vm.version.major < 17:
-        interval = 64 * 1024  # Java 11 samples small intervals as it likes
     with vm.profile(kind, interval=interval, by=BY_PATH) as profile:
         truth = spent(serving.ask(f"{how} {rounds}", timeout=60))
         if kind == "live":

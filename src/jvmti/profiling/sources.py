@@ -20,20 +20,6 @@ from jvmti.profiling.profiled_vm import ProfiledVM
 Tables = tuple[Samples, Stacks, Frames, Threads]
 
 
-def bytes_of_samples(sizes: NDArray[Any], interval: float) -> NDArray[numpy.int64]:
-    """The bytes that sampled objects stand for.
-
-    One of a size s is sampled with the probability 1 - exp(-s / interval), so it counts as its size
-    divided by this.
-
-    Args:
-        sizes: the sizes of the objects.
-        interval: bytes from one sample to the next on average.
-    """
-    size = sizes.astype(numpy.float64)
-    return numpy.rint(size / -numpy.expm1(-size / max(interval, 1e-9))).astype(numpy.int64)
-
-
 class SampleSource(Protocol):
     """A source of the samples of one profile.
 
@@ -184,8 +170,6 @@ class AgentSource:
         """The samples that were read."""
         samples, stacks, frames, threads = self._parts.tables(self._kind)
         weight: NDArray[Any] = samples.weight
-        if self._kind.unit == "bytes":
-            weight = bytes_of_samples(weight, self._interval)
         if self._parts.lost and self._engine is ProfileEngine.EVENTS:
             weight = numpy.rint(weight * self._parts.stands_for()).astype(numpy.int64)
         if weight is not samples.weight:
@@ -269,4 +253,4 @@ class AgentSource:
         return float(samples.weight[samples.owner >= 0].sum() / max(samples.weight.sum(), 1))
 
 
-__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables", "bytes_of_samples"]
+__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables"]

@@ -8,7 +8,7 @@ namespace jvmti {
 class AllocationEvents {
  public:
   using Receiver = void (*)(Profile& profile, JNIEnv* jni, jthread thread, jobject object,
-                            jclass klass, jlong size);
+                            jclass klass, jlong weight);
   // From here on the receiver is called for the profile; null, or why it is not.
   static const char* add(Profile& profile, Receiver receiver);
   // Also of a profile that was not added.

@@ -1,4 +1,4 @@
-// Allocated memory: an event of the VM for one object of many, whose size says how many bytes it
+// Allocated memory: an event of the VM for one object of many, with the bytes that it
 // stands for.
 
 #include "agent/engines/profiling/samplings.h"
@@ -9,7 +9,7 @@ namespace jvmti {
 
 namespace {
 
-void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject, jclass klass, jlong size) {
+void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject, jclass klass, jlong weight) {
   uint32_t number = static_cast<EventThreads*>(profile.sampler)->sampled(jni, thread);
   if (number == EventThreads::kOurs) return;
   uint32_t trace = stack_below(profile, profile.env, jni, thread, klass);
@@ -17,7 +17,7 @@ void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject, jclass kl
     profile.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  profile.add(Sample{epoch_now(), size, trace, number, 0, layouts::SampleState::kRunning});
+  profile.add(Sample{epoch_now(), weight, trace, number, 0, layouts::SampleState::kRunning});
 }
 
 const char* start(JNIEnv*, Profile& profile) {

@@ -25,7 +25,7 @@ constexpr size_t kAskedAtOnce = 1 << 10;
 
 struct Birth {
   int64_t time;
-  int64_t size;  // 0: the place is free
+  int64_t weight;  // 0: the place is free
   uint32_t trace;
   uint32_t thread;
 };
@@ -34,7 +34,7 @@ class LiveSampler : NoCopy {
  public:
   explicit LiveSampler(Profile& profile) : profile_(profile), threads_(profile) {}
 
-  void allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass, jlong size);
+  void allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass, jlong weight);
   void freed(uint32_t birth);
   void finish(JNIEnv* jni);
 
@@ -72,12 +72,13 @@ uint32_t LiveSampler::keep(const Birth& birth) {
   return 0;
 }
 
-void LiveSampler::allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass, jlong size) {
+void LiveSampler::allocated(JNIEnv* jni, jthread thread, jobject object, jclass klass,
+                            jlong weight) {
   Birth birth{};
   birth.thread = threads_.sampled(jni, thread);
   if (birth.thread == EventThreads::kOurs) return;
   birth.time = epoch_now();
-  birth.size = size;
+  birth.weight = weight;
   birth.trace = stack_below(profile_, profile_.env, jni, thread, klass);
   uint32_t number = birth.trace == TraceTable::kNone ? 0 : keep(birth);
   if (number != 0 && tagging.load()->SetTag(object, tag_of(number)) == JVMTI_ERROR_NONE) return;
@@ -89,8 +90,8 @@ void LiveSampler::allocated(JNIEnv* jni, jthread thread, jobject object, jclass 
 void LiveSampler::freed(uint32_t birth) {
   Locked locked(mutex_);
   uint32_t place = birth - 1;
-  if (place >= births_.size() || births_[place].size == 0) return;
-  births_[place].size = 0;
+  if (place >= births_.size() || births_[place].weight == 0) return;
+  births_[place].weight = 0;
   free_.put(place);
   profile_.looks.fetch_add(1, std::memory_order_relaxed);
 }
@@ -101,7 +102,7 @@ void LiveSampler::free_unreported(JNIEnv* jni) {
   {
     Locked locked(mutex_);
     for (size_t i = 0; i < births_.size(); ++i) {
-      if (births_[i].size != 0 && !tags.push(tag_of(static_cast<uint32_t>(i + 1)))) return;
+      if (births_[i].weight != 0 && !tags.push(tag_of(static_cast<uint32_t>(i + 1)))) return;
     }
   }
   if (tags.size() > kMostAsked) return;
@@ -138,8 +139,8 @@ void LiveSampler::finish(JNIEnv* jni) {
       if (i >= births_.size()) break;
       one = births_[i];
     }
-    if (one.size == 0) continue;
-    Sample sample{one.time, one.size, one.trace, one.thread, 0, SampleState::kRunning};
+    if (one.weight == 0) continue;
+    Sample sample{one.time, one.weight, one.trace, one.thread, 0, SampleState::kRunning};
     // The profile's thread empties the ring.
     while (!profile_.offer(sample) && waits < kMostWaits) {
       usleep(1000);
@@ -155,8 +156,8 @@ void LiveSampler::finish(JNIEnv* jni) {
 LiveSampler& sampler_of(Profile& profile) { return *static_cast<LiveSampler*>(profile.sampler); }
 
 void allocated(Profile& profile, JNIEnv* jni, jthread thread, jobject object, jclass klass,
-               jlong size) {
-  sampler_of(profile).allocated(jni, thread, object, klass, size);
+               jlong weight) {
+  sampler_of(profile).allocated(jni, thread, object, klass, weight);
 }
 
 void JNICALL freed(jvmtiEnv*, jlong tag) {

@@ -28,7 +28,7 @@ class EventThreads : NoCopy {
 };
 
 // The stack of the current thread with the class on top, which was allocated or is a lock's,
-// without so many frames; kNone without memory.
+// and without its innermost frames; kNone without memory.
 uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread thread, jclass klass,
                      jint left_out = 0);
 
