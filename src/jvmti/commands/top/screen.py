@@ -18,6 +18,7 @@ from jvmti.commands.top.views import VIEWS, as_json, head, part_of, rows
 from jvmti.interface.errors import TargetLost
 from jvmti.report.tables import plain, print_json, table
 from jvmti.text.printable import printable
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.commands.top.watching import Meter, Picture
@@ -198,7 +199,11 @@ class Screen:
             return Text(f"not sampled: {printable(self._picture.missing[kind])}")
         if self._opened is not None:
             part = part_of(self._picture, self._view, self._opened)
-            lines = ["no samples of it now"] if part is None else str(part.tree()).splitlines()
+            tree = None if part is None else part.tree()
+            lines = [f"{self._opened}: no samples now"]
+            if tree:
+                what = f"{tree.amount(len(tree))} in {quantity(tree.samples, 'sample')}"
+                lines = [f"{self._opened}: {what}", *tree.lines()]
             shown = "\n".join(printable(line) for line in lines[:fit])
             return Text(shown, no_wrap=True, overflow="ellipsis")
         found = self._rows()
