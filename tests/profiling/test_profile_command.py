@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import statistics
 import subprocess
@@ -85,6 +86,12 @@ def test_requests_are_printed(serving: JavaProgram) -> None:
     names = [one["name"] for one in found["kinds"]["cpu"]["top"]]
     assert {"/order", "/search", "/broken"} <= set(names)
     assert names.index("/order") < names.index("/broken")
+    # Samples that belong to no request are shown all the same: they do not come again.
+    with working(serving, "serve 1"):
+        shown = here("profile", serving.pid, "--duration", 0.5, "--by", "Serving.main(arg0)")
+    assert shown.returncode == 0, shown.stderr
+    assert "jvmti: no sample was taken in a call of Serving.main(arg0)" in shown.stderr
+    assert re.search(r" 100\.0% +\(none\)", shown.stdout), shown.stdout
 
 
 @pytest.mark.parametrize(

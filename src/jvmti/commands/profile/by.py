@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.profile.options import PARTS
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
@@ -72,6 +74,11 @@ def check_by_of_profile(given: argparse.Namespace, profile: Profile) -> None:
         or (by == "process" and not any(threads.process))
     )
     if unknown and len(profile):
+        if given.request is not None:
+            # It was just taken, and does not come again.
+            text = f"jvmti: no sample was taken in a call of {given.request}"
+            print(printable(text), file=sys.stderr)
+            return
         raise CommandFailed(f"--by {by}: no sample has a {by}", USAGE)
 
 
