@@ -1,7 +1,7 @@
 """Measures the debugger that editors speak to, beside debuggers by JDI.
 
     python benchmarks/debugger.py [--jvm 17,25] [--quick] [--only-sessions] [--rounds N]
-        [--only-hits] [--only-rest]
+        [--only-hits] [--only-rest] [--turns N]
 
 Both debug the same program while it runs, and the table has the ratios: of sessions, which take
 turns, by the best and in brackets by the median. JDI's program has been started with the JDK's
@@ -11,6 +11,7 @@ debugging agent, ours with nothing.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import re
 import socket
@@ -52,6 +53,9 @@ _BURSTS, _BURST = 3, 5000
 """Hits that are logged, all of which the editor shows."""
 _STEPS = 40
 """Steps from a stop, most of them around a loop."""
+_NOTCH = 1.57
+"""Half the width of a median's interval, by the distance between the quartiles and the number of
+measurements: the notch of a box plot."""
 _SLICES = 15
 """Times that a turn of the program is measured."""
 
@@ -208,13 +212,13 @@ def with_jdi(jvm: jvms.Jvm, jdk: Path, classes: Path, chosen: argparse.Namespace
             client.ask("attach")
             for _ in range(3):
                 _add(found, "threads", client.ask("threads"))
-    return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
+    return {**{name: min(times) for name, times in found.items()}, **_estimate(lost)}
 
 
-def _quartiles(lost: list[float]) -> Figures:
-    """The median of what is lost, and half of the distance between the quartiles."""
+def _estimate(lost: list[float]) -> Figures:
+    """The median of what is lost, and how far it may be from that of endless turns (95 %)."""
     low, middle, high = quantiles(lost, n=4)
-    return {"lost": middle, "within": (high - low) / 2}
+    return {"lost": middle, "within": _NOTCH * (high - low) / math.sqrt(len(lost))}
 
 
 # ---- by the adapter ----------------------------------------------------------------------------
@@ -362,7 +366,7 @@ def ours(jvm: jvms.Jvm, classes: Path, chosen: argparse.Namespace) -> Figures:
             assert len(body["threads"]) >= chosen.threads, len(body["threads"])
             _add(found, "threads", taken)
         editor.close()
-    return {**{name: min(times) for name, times in found.items()}, **_quartiles(lost)}
+    return {**{name: min(times) for name, times in found.items()}, **_estimate(lost)}
 
 
 def _hits(target: Program, hits: int) -> Times:
@@ -478,9 +482,10 @@ def main() -> int:
         "--only-rest", action="store_true", help="what is lost while nothing is stopped, threads"
     )
     parser.add_argument("--rounds", type=int, help="sessions of each")
+    parser.add_argument("--turns", type=int, help="turns with a debugger and without")
     chosen = parser.parse_args()
     chosen.rounds = chosen.rounds or (3 if chosen.quick else 7)
-    chosen.turns = 10 if chosen.quick else 30
+    chosen.turns = chosen.turns or (10 if chosen.quick else 30)
     chosen.hits, chosen.threads = 100_000, 2_000 if chosen.quick else 10_000
     jdk = jvms.distribution_jdk()
     if jdk is None:

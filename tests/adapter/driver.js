@@ -444,6 +444,8 @@ const either = {
     await assert.rejects(client.scopesRequest({ frameId: 'top' }), /frameId/);
     await assert.rejects(client.variablesRequest({ variablesReference: 987654 }));
     await assert.rejects(client.continueRequest({ threadId: -5 }));
+    await assert.rejects(client.customRequest('gotoTargets', { source: { path: source }, line: 1 }),
+      /no JVM lets a debugger/);
     await assert.rejects(client.initializeRequest(), /once/);
     const [frame] = await client.frames(threadId);
     await client.go('next', threadId);
