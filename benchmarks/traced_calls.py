@@ -49,8 +49,9 @@ class Target:
         threads: int,
         *options: str,
         program: str = "TracedCalls",
+        kinds: int = 1,
     ) -> None:
-        command = [java, "-Xmx256m", *options, "-cp", classes, program, str(threads)]
+        command = [java, "-Xmx256m", *options, "-cp", classes, program, str(threads), str(kinds)]
         self.process = subprocess.Popen(
             [str(one) for one in command],
             stdout=subprocess.PIPE,
@@ -189,6 +190,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jvm", type=Path, default=jvms.distribution_jdk())
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument(
+        "--classes", type=int, default=1, metavar="N", help="of the objects that `named` takes"
+    )
     parser.add_argument("--no-arthas", action="store_true")
     parser.add_argument("--only", default="", metavar="WORD", help="rows whose names have it")
     given = parser.parse_args()
@@ -208,7 +212,7 @@ def main() -> int:
             print(f"{what:56} {rows[-1][1]:12,.1f} {rows[-1][2]:12,.1f}", flush=True)
 
         print(f"{'nanoseconds of a call':56} {'add':>12} {'named':>12}")
-        target = Target(java, folder, given.threads)
+        target = Target(java, folder, given.threads, kinds=given.classes)
         try:
             bare = target.nanoseconds()
             print(f"{'bare':56} {bare[0]:12,.1f} {bare[1]:12,.1f}   (the others are over this)")

@@ -1,5 +1,6 @@
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
+import java.util.Arrays;
 
 /**
  * Calls two short methods in turns, and prints how many nanoseconds of processor time a call took:
@@ -35,24 +36,31 @@ public class TracedCalls {
     return sum;
   }
 
-  static long names(TracedCalls calls, int count) {
+  static class Second extends TracedCalls {}
+
+  static class Third extends TracedCalls {}
+
+  static long names(TracedCalls calls, TracedCalls[] others, int count) {
     long sum = 0;
     for (int i = 0; i < count; i++) {
-      sum += calls.named("a name", calls).length();
+      sum += calls.named("a name", others[i % others.length]).length();
     }
     return sum;
   }
 
   public static void main(String[] arguments) throws Exception {
     int threads = arguments.length > 0 ? Integer.parseInt(arguments[0]) : 1;
+    int classes = arguments.length > 1 ? Integer.parseInt(arguments[1]) : 1;
     for (int number = 0; number < threads; number++) {
-      new Thread(TracedCalls::measure, "caller " + number).start();
+      new Thread(() -> measure(classes), "caller " + number).start();
     }
     System.out.println("ready");
   }
 
-  private static void measure() {
+  private static void measure(int classes) {
     TracedCalls calls = new TracedCalls();
+    TracedCalls[] all = {calls, new Second(), new Third()};
+    TracedCalls[] others = Arrays.copyOf(all, classes);
     long kept = 0;
     while (true) {
       // Short blocks, so that a tool that makes calls a hundred thousand times longer is seen soon.
@@ -65,7 +73,7 @@ public class TracedCalls {
       long named = 0;
       began = THREADS.getCurrentThreadCpuTime();
       for (long until = System.nanoTime() + ROUND; System.nanoTime() < until; named += BLOCK) {
-        kept += names(calls, BLOCK);
+        kept += names(calls, others, BLOCK);
       }
       double each = (double) (THREADS.getCurrentThreadCpuTime() - began) / named;
       System.out.println(add + " " + each + " " + (kept & 1));

@@ -340,4 +340,8 @@ def test_a_path_is_followed_whatever_objects_come_by(
         for _ in range(8):  # the first few are noted, and followed without the agent then
             logged.ask("5")
         found = sum(use.calls for use in summary.summary())
+        (helper,) = vm.classes("java.lang.JvmtiProbes????????")
+        noted = [cell for cells in helper["paths"] if cells is not None for cell in cells]
     assert found == 8 * of_five
+    if "name == 'Ada'" in condition:  # which objects of several classes have
+        assert any(cell is not None and cell[-1] is not None for cell in noted)

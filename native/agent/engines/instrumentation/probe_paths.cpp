@@ -1,6 +1,7 @@
 // Paths of fields that conditions follow, as the helper class follows them itself: for each step of
 // a set's conditions the classes of the objects on the path, and the offsets of the fields in them.
-// It is noted as it was found last; where another object comes by, the agent is asked again.
+// It is noted as it was found, for objects of several classes; where one of another class comes by,
+// the agent is asked.
 
 #include "agent/engines/instrumentation/probe_set.h"
 
@@ -119,7 +120,7 @@ void ProbeSet::note_path(JNIEnv* jni, uint32_t step, jobject from) {
   jlongArray numbers = jni->NewLongArray(found.length + 1);
   jobjectArray cell = numbers == nullptr
                           ? nullptr
-                          : jni->NewObjectArray(found.length + 1, known_fields.object, nullptr);
+                          : jni->NewObjectArray(found.length + 2, known_fields.object, nullptr);
   if (cell == nullptr) return jni->ExceptionClear();
   found.offsets[found.length] = found.type;
   jni->SetLongArrayRegion(numbers, 0, found.length + 1, found.offsets);
@@ -130,6 +131,8 @@ void ProbeSet::note_path(JNIEnv* jni, uint32_t step, jobject from) {
   jobjectArray cells = static_cast<jobjectArray>(
       jni->GetObjectArrayElement(known_fields.paths, static_cast<jsize>(number_ % kProbeSets)));
   if (cells != nullptr && static_cast<jsize>(step) < jni->GetArrayLength(cells)) {
+    jobject others = jni->GetObjectArrayElement(cells, static_cast<jsize>(step));
+    jni->SetObjectArrayElement(cell, found.length + 1, others);
     jni->SetObjectArrayElement(cells, static_cast<jsize>(step), cell);
   }
 }

@@ -7,7 +7,8 @@ from probe_helper.assembler import where_it_holds
 # Follows a path of fields from local 3: `paths` has, by set and step, the classes of the objects on
 # the way, and behind them the offsets of the fields there and what the last one is: one of _WHOLE
 # and those behind it, 0 for a reference, -1 where the path met a null when it was found. What is
-# asked about a class has the answer in place of an offset.
+# asked about a class has the answer in place of an offset. The last one is the same for objects of
+# other classes, or null.
 # Locals: 7 those, 8 where on the path, 9 the offsets, 10 how many references, 11 the object there,
 # 12 what the last one is.
 _PATH = """
@@ -32,11 +33,12 @@ aload 7
 iload_2
 aaload
 astore 7
+one:
 aload 7
 ifnull ask
 aload 7
 arraylength
-iconst_1
+iconst_2
 isub
 istore 10
 aload 7
@@ -82,6 +84,16 @@ istore 8
 goto next
 there:
 {there}
+other:
+aload 7
+aload 7
+arraylength
+iconst_1
+isub
+aaload
+checkcast [Ljava/lang/Object;
+astore 7
+goto one
 ask:
 iload_1
 iload_2
@@ -98,7 +110,7 @@ invokevirtual java/lang/Object.getClass ()Ljava/lang/Class;
 aload 7
 iload 8
 aaload
-if_acmpne ask
+if_acmpne other
 """
 _LAST = """
 aload 11
@@ -125,7 +137,7 @@ ifgt known
 lload 12
 lconst_0
 lcmp
-iflt ask
+iflt other
 aload 11
 aload 4
 iload 5
@@ -155,7 +167,7 @@ _TO_NULL = """
 lload 12
 lconst_0
 lcmp
-iflt ask
+iflt other
 aload 11
 iload 4
 invokestatic THIS.test (Ljava/lang/Object;I)I
@@ -170,7 +182,7 @@ _IS_NUMBER = f"""
 lload 12
 lconst_0
 lcmp
-ifle ask
+ifle other
 {_IS_CLASS}
 lload 12
 ldc2_w {_FLOAT}
