@@ -1,13 +1,16 @@
 import java.lang.instrument.ClassFileTransformer;
 import java.lang.instrument.Instrumentation;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Paths;
 import java.security.ProtectionDomain;
 
 /**
  * A Java agent of somebody else: it replaces text in the constants of a class.
  *
  * <p>Options: {@code add CLASS FROM TO} with texts of one length, {@code once} for a transformer that
- * does not see retransformations, {@code retransform CLASS}, {@code remove}.
+ * does not see retransformations, {@code retransform CLASS}, {@code remove}, {@code write CLASS FILE}:
+ * retransform the class and write down the class file that it is shown.
  */
 public final class Replacing implements ClassFileTransformer {
   private static Instrumentation instrumentation;
@@ -39,6 +42,9 @@ public final class Replacing implements ClassFileTransformer {
       case "remove":
         instrumentation.removeTransformer(last);
         break;
+      case "write":
+        write(given, words[1], words[2]);
+        break;
       default:
         throw new IllegalArgumentException(options);
     }
@@ -46,6 +52,24 @@ public final class Replacing implements ClassFileTransformer {
 
   public static void agentmain(String options, Instrumentation given) throws Exception {
     premain(options, given);
+  }
+
+  /** With the newest environment, whose hook comes behind all others. */
+  private static void write(Instrumentation newest, String name, String to) throws Exception {
+    byte[][] shown = new byte[1][];
+    ClassFileTransformer witness =
+        new ClassFileTransformer() {
+          @Override
+          public byte[] transform(
+              ClassLoader loader, String internal, Class<?> of, ProtectionDomain domain, byte[] file) {
+            shown[0] = name.replace('.', '/').equals(internal) ? file.clone() : shown[0];
+            return null;
+          }
+        };
+    newest.addTransformer(witness, true);
+    newest.retransformClasses(loaded(name));
+    newest.removeTransformer(witness);
+    Files.write(Paths.get(to), shown[0]);
   }
 
   private static Class<?> loaded(String name) {

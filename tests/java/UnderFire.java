@@ -12,6 +12,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * code. It checks every result itself. Commands: {@code check} answers how often it went round and how
  * many results were wrong; {@code call N} calls {@link #add} N times on the main thread; {@code full N}
  * calls N times while there is no memory; {@code exit} ends with calls in a shutdown hook.
+ *
+ * <p>With the argument {@code virtual}, virtual threads do the work.
  */
 public class UnderFire {
   static class Failure extends RuntimeException {
@@ -44,9 +46,47 @@ public class UnderFire {
   static final AtomicLong rounds = new AtomicLong();
   static final AtomicLong wrong = new AtomicLong();
   static volatile boolean ending;
+  static boolean virtual;
 
   static long add(long first, Object second) {
     return first + second.hashCode();
+  }
+
+  /** The hottest method, with as many places as twenty breakpoints need. */
+  static long mixed(long number) {
+    long sum = number;
+    sum ^= sum << 3;
+    sum += 5;
+    sum ^= sum >>> 2;
+    sum *= 7;
+    sum ^= sum << 1;
+    sum -= 11;
+    sum ^= sum >>> 4;
+    sum *= 3;
+    sum ^= sum << 2;
+    sum += 13;
+    sum ^= sum >>> 1;
+    sum *= 5;
+    sum ^= sum << 4;
+    sum -= 17;
+    sum ^= sum >>> 3;
+    sum *= 9;
+    sum ^= sum << 2;
+    sum += 19;
+    return sum ^ number;
+  }
+
+  /** The same without the places. */
+  static long mixedAtOnce(long number) {
+    long sum = ((number ^ number << 3) + 5);
+    sum = (sum ^ sum >>> 2) * 7;
+    sum = (sum ^ sum << 1) - 11;
+    sum = (sum ^ sum >>> 4) * 3;
+    sum = (sum ^ sum << 2) + 13;
+    sum = (sum ^ sum >>> 1) * 5;
+    sum = (sum ^ sum << 4) - 17;
+    sum = (sum ^ sum >>> 3) * 9;
+    return ((sum ^ sum << 2) + 19) ^ number;
   }
 
   static int fail(int depth, String text) {
@@ -86,6 +126,9 @@ public class UnderFire {
   private static void round(int number) throws Exception {
     expect(add(number, number), 2L * number);
     expect(locked(number), number + 1L);
+    for (int i = 0; i < 100; i++) {
+      expect(mixed(number + i), mixedAtOnce(number + i));
+    }
     try {
       fail(5, "text " + number);
       wrong.incrementAndGet();
@@ -155,6 +198,7 @@ public class UnderFire {
     } catch (IOException missing) {
       throw new IllegalStateException(missing);
     }
+    virtual = args.length > 0;
     Object one = new Object();
     Object other = new Object();
     CountDownLatch both = new CountDownLatch(2);
@@ -171,7 +215,12 @@ public class UnderFire {
     }
     both.await();
     for (int i = 0; i < 2; i++) {
-      start("worker " + i, UnderFire::work);
+      if (virtual) {
+        Runnable work = UnderFire::work;
+        Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
+      } else {
+        start("worker " + i, UnderFire::work);
+      }
     }
     Runtime.getRuntime()
         .addShutdownHook(

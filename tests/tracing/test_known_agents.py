@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import compiler
 import jars
 import jvms
 import jvmti
-from jvmti.target.hotspot import command
-from jvmti.target.processes.search import inspect
+from tracing.java_agents import load
 from tracing.test_trace import calls_of
 
 if TYPE_CHECKING:
@@ -103,6 +103,34 @@ def test_coverage_is_the_same_with_probes(
     assert {"Traced", "Traced$Order", "Traced$Later"} <= plain.keys()
     assert {name: with_probes.get(name) for name in plain} == plain
 
+    # JaCoCo that comes later sees what loads then.
+    file, late = tmp_path / "late.exec", late_jacoco(jacoco, tmp_path)
+    program = java_program("Traced")
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm, vm.trace("Traced*.*", unloaded=True) as trace:
+        load(program.pid, late, f"destfile={file}")
+        for request in REQUESTS:
+            program.ask(request)
+        assert "late" in {one.method for one in calls_of(trace, 15)}
+    program.stop()
+    assert covered(file)["Traced$Later"] == plain["Traced$Later"]
+
+
+def late_jacoco(jar: Path, folder: Path) -> Path:
+    """JaCoCo's agent as one that can be attached, which it cannot itself."""
+    made = folder / "late_jacoco.jar"
+    with zipfile.ZipFile(jar) as archive, zipfile.ZipFile(made, "w") as late:
+        for name in archive.namelist():
+            if name == "META-INF/MANIFEST.MF":
+                text = archive.read(name).decode().strip()
+                (premain,) = re.findall(r"Premain-Class: (\S+)", text)
+                text += f"\r\nAgent-Class: Lately\r\nForwarded: {premain}\r\n\r\n"
+                late.writestr(name, text)
+            else:
+                late.writestr(name, archive.read(name))
+        late.write(compiler.classes("Lately") / "Lately.class", "Lately.class")
+    return made
+
 
 @pytest.fixture(scope="module")
 def opentelemetry() -> Path:
@@ -164,10 +192,7 @@ def test_opentelemetry_comes_while_probes_are_there(
     with jvmti.attach(program.pid, timeout=60) as vm:
         connection = vm.find_class("sun.net.www.protocol.http.HttpURLConnection")
         with vm.trace(*TRACED, limit=None) as trace:
-            answer = command(
-                inspect(program.pid), "load", "instrument", "false", f"{opentelemetry}=", timeout=60
-            )
-            assert answer.strip().endswith("0"), answer
+            load(program.pid, opentelemetry, "")
             trace.read()
             assert program.ask("during") == "200 page"
             assert "getInputStream" in {one.method for one in calls_of(trace, 10)}
@@ -198,11 +223,7 @@ def test_rules_of_byteman_and_probes_work_on_one_method(
         cls = vm.find_class("Traced$Order")
         with vm.trace("Traced$Order.add") as trace:
             if first == "probes":
-                load = f"{byteman}={options}"
-                answer = command(
-                    inspect(program.pid), "load", "instrument", "false", load, timeout=60
-                )
-                assert answer.strip().endswith("0"), answer
+                load(program.pid, byteman, options)
             program.ask("add 1")
             assert [one.method for one in calls_of(trace, 1)] == ["add"]
             with vm.breakpoint("Traced$Order", "add", do=lambda stop: None) as stops:

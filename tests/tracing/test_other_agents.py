@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import jvmti
-from jvmti.target.hotspot import command
-from jvmti.target.processes.search import inspect
+from tracing.java_agents import Other, replacing_jar
 from tracing.test_trace import calls_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from jvmti.model.debug.stops import Stop
@@ -22,39 +19,12 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 ORDER = "Traced$Order"
-MANIFEST = """\
-Manifest-Version: 1.0
-Premain-Class: Replacing
-Agent-Class: Replacing
-Can-Retransform-Classes: true
-
-"""
 
 
 @pytest.fixture
-def jar(java_classes: Callable[..., Path], tmp_path: Path) -> Path:
+def jar(tmp_path: Path) -> Path:
     """Java agent that replaces text."""
-    path = tmp_path / "replacing.jar"
-    classes = java_classes("Replacing")
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("META-INF/MANIFEST.MF", MANIFEST)
-        archive.write(classes / "Replacing.class", "Replacing.class")
-    return path
-
-
-class Other:
-    """The other agent, in one JVM."""
-
-    def __init__(self, jar: Path, pid: int) -> None:
-        self.jar = jar
-        self.process = inspect(pid)
-
-    def does(self, *options: str) -> None:
-        """Attach it again, or for the first time, with options."""
-        answer = command(
-            self.process, "load", "instrument", "false", f"{self.jar}={','.join(options)}"
-        )
-        assert answer.strip().endswith("0"), answer
+    return replacing_jar(tmp_path)
 
 
 EARLY = ("add", ORDER, "too", "far")
@@ -156,15 +126,21 @@ class Session:
 KINDS = ("trace", "logpoint", "change", "breakpoint")
 
 
-def test_controllers_share_a_method(java_program: JavaPrograms) -> None:
+def test_controllers_share_a_method(java_program: JavaPrograms, jar: Path) -> None:
     program = started(java_program)
     program.ask("longer 1")
+    other = Other(jar, program.pid)
     with jvmti.attach(program.pid, timeout=30) as witness:
         before = bytes(witness.find_class(ORDER).class_file)
+        # Until a hook changes something, HotSpot makes a class file anew for each retransformation,
+        # and no two need be the same.
+        witness.trace(f"{ORDER}.longer").close()
+        shown = other.sees(ORDER)
         # Each kind is at each place in some of these eight orders.
         for leaving in itertools.islice(itertools.permutations(KINDS), 0, None, 3):
             # Arming has the reverse order of leaving, so that each is once first and once last.
             sessions = [Session(program.pid, kind) for kind in reversed(leaving)]
+            assert b"JvmtiProbes" in other.sees(ORDER)
             for call in range(5):
                 number = 10**call
                 changed = any(one.kind == "change" for one in sessions)
@@ -180,6 +156,7 @@ def test_controllers_share_a_method(java_program: JavaPrograms) -> None:
                         gone.disarm()
                     gone.vm.detach()
             assert bytes(witness.find_class(ORDER).class_file) == before, leaving
+            assert other.sees(ORDER) == shown, leaving
 
 
 def test_threads_of_the_agent_end_in_methods_with_probes(java_program: JavaPrograms) -> None:

@@ -14,7 +14,8 @@ import pytest
 import jvmti
 from jvmti.interface.constants import VerboseFlag
 from robustness import steady
-from robustness.leaving import cycles, kills
+from robustness.leaving import cycles, kills, probed_kills
+from tracing.java_agents import replacing_jar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +52,19 @@ def test_a_controller_that_goes_in_a_storm_of_events_leaves_none_behind(
     outcome = kills.kill(target, rounds(2, 6), seed=5, controller="storming", how=how)
     assert outcome.busy >= 1
     comes_back_at_once(outcome)
+
+
+@pytest.mark.slow
+@pytest.mark.newest
+@pytest.mark.not_sanitized(reason="it looks at the program's rate")
+def test_killed_controllers_leave_the_hottest_method_as_fast_and_its_class_as_it_was(
+    java_program: programs.JavaPrograms, tmp_path: Path, rounds: Callable[[int, int], int]
+) -> None:
+    program = java_program("UnderFire", "virtual", jvm_args=["-Xmx128m"])
+    program.expect("ready")
+    kills = rounds(2, 10)
+    outcome = probed_kills.kill(program, replacing_jar(tmp_path), kills, 7, "everything")
+    assert len(outcome.recoveries) == kills
 
 
 @pytest.mark.oldest_and_newest
