@@ -42,6 +42,8 @@ def vm(traced: JavaProgram) -> Iterator[jvmti.VM]:
 def test_what_a_trace_would_cost_is_what_it_takes(vm: jvmti.VM, traced: JavaProgram) -> None:
     traced.ask("start 2")
     try:
+        with vm.trace("Traced*.*"):
+            pass  # which has the VM prepare classes that it has only loaded
         for patterns in (
             ("Traced*.*",),
             (f"{ORDER}.add", f"{ORDER}.deep(int)"),
