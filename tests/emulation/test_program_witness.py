@@ -1,7 +1,7 @@
 """Probes report what the VM's own events do while a program that others wrote runs.
 
-`program_witness.py` compares the same of more classes, and each kind of place, and of a database,
-too.
+`witnesses/program_witness.py` compares the same of more classes, and each kind of place, and of a
+database, too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import jvms
-from emulation.program_witness import EVENTS, compared, compiling, first_difference
+from emulation.witnesses.program_witness import EVENTS, compared, compiling, first_difference
 from programs import JavaPrograms
 
 

@@ -1,6 +1,6 @@
 """Events of programs that others wrote: by probes, in the order and with the values of the VM.
 
-    python tests/emulation/program_witness.py [--jvms 11,17,21,25] [--only ecj,h2]
+    python tests/emulation/witnesses/program_witness.py [--jvms 11,17,21,25] [--only ecj,h2]
 
 The witness is a JVM that was started for events.  In it, and in one that was attached to late, the
 same code asks for the same events of some classes, while the Eclipse compiler compiles a program or
@@ -26,14 +26,14 @@ from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 sys.path[:0] = [str(TESTS)]
 
 import compiler  # noqa: E402
 import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from emulation import place_witness  # noqa: E402
+from emulation.witnesses import place_witness  # noqa: E402
 from jvmti.interface.errors import Error  # noqa: E402
 from jvmti.target.agent_library import library_for_executable  # noqa: E402
 from programs import JavaProgram, JavaPrograms  # noqa: E402
@@ -201,7 +201,10 @@ class Lines:
                     self.methods[method] = vm.env.get_local_variable_table(method)
                 except jvmti.errors.AbsentInformation:
                     self.methods[method] = ()
-                lines = {one.start_location for one in vm.env.get_line_number_table(method)}
+                try:
+                    lines = {one.start_location for one in vm.env.get_line_number_table(method)}
+                except jvmti.errors.AbsentInformation:
+                    continue  # made by a compiler
                 self._places += [(method, location) for location in sorted(lines)]
 
     def __enter__(self) -> Lines:
