@@ -64,7 +64,7 @@ jvmtiError ShowVariables(Call& call, const In<Nullable<kinds::Thread>>& thread,
   }
   ValueWriter writer(call, true, -1, true);
   writer.with_contents(items.c(), text.c(), &sized);
-  jsize there = call.jni->GetArrayLength(array);
+  jsize there = array == nullptr ? 0 : call.jni->GetArrayLength(array);
   for (jint i = 0; i < there && writer.good(); ++i) {
     writer.object(call.jni->GetObjectArrayElement(array, i));
   }

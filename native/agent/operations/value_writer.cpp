@@ -128,6 +128,7 @@ void ValueWriter::contents(jobject value) {
   jsize size = -1;
   if (kind >= kinds::ObjectArray::kind && kind <= kinds::DoubleArray::kind) {
     array = LocalRef<jarray>(jni_, static_cast<jarray>(jni_->NewLocalRef(value)));
+    if (array == nullptr) return;  // no memory for the reference
     size = jni_->GetArrayLength(array);
   }
   for (jint i = 0; size < 0 && sized_ != nullptr && i + 1 < sized_->count(); i += 2) {
