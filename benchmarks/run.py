@@ -289,6 +289,22 @@ def table(measured: dict[str, Figures]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+@contextmanager
+def piped(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that is asked line by line; it is killed at the end."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
 def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     return (

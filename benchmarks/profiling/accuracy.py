@@ -37,7 +37,7 @@ sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
 import known_amounts  # noqa: E402
 import numpy  # noqa: E402
-from run import compile_program, machine  # noqa: E402
+from run import compile_program, machine, piped  # noqa: E402
 
 import jars  # noqa: E402
 import jvms  # noqa: E402
@@ -89,13 +89,7 @@ def ours(vm: jvmti.VM) -> Iterator[list[Any]]:
 def known_shares(jvm: jvms.Jvm, classes: Path) -> Iterator[tuple[int, Callable[[str], str]]]:
     """The program that measures itself, and how to ask it."""
     command = [jvm.java, *jvm.args, "-Xmx256m", "-cp", str(classes), "Profiled"]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
+    with piped(command) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         stdin, stdout = process.stdin, process.stdout
@@ -110,10 +104,7 @@ def known_shares(jvm: jvms.Jvm, classes: Path) -> Iterator[tuple[int, Callable[[
             return answer
 
         assert stdout.readline() == "ready\n"
-        try:
-            yield process.pid, ask
-        finally:
-            process.kill()
+        yield process.pid, ask
 
 
 def shares(jvm: jvms.Jvm, folder: Path, classes: Path, seconds: float, jfr: bool) -> None:

@@ -30,7 +30,7 @@ BENCHMARKS = Path(__file__).parents[1]
 ROOT = BENCHMARKS.parent
 sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from run import compile_program, machine  # noqa: E402
+from run import compile_program, machine, piped  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -102,17 +102,8 @@ class Work:
 def working(jvm: jvms.Jvm, classes: Path, main: str = "ProfiledWork") -> Iterator[Work]:
     """The program."""
     command = [jvm.java, *jvm.args, "-Xmx512m", "-cp", str(classes), main]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        try:
-            yield Work(process)
-        finally:
-            process.kill()
+    with piped(command) as process:
+        yield Work(process)
 
 
 def costs(work: Work, what: str, turns: dict[str, Turn], rounds: int) -> dict[str, Cost]:

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from run import piped
+
 import jvms
 import jvmti
 from real_programs import jdk
@@ -63,17 +65,8 @@ def asked(jvm: jvms.Jvm, folder: Path, program: str, *flags: str) -> Iterator[As
         stderr=subprocess.DEVNULL,
     )
     command = [jvm.java, *jvm.args, "-Xmx256m", *flags, "-cp", str(folder), program]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        try:
-            yield Asked(process)
-        finally:
-            process.kill()
+    with piped(command) as process:
+        yield Asked(process)
 
 
 def row(jvm: jvms.Jvm, what: str, parts: list[float], samples: float) -> None:

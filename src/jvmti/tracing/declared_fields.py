@@ -79,7 +79,7 @@ def check_fields(
                     if owner is not None:
                         _check_variable(owner, operand, path)
             except ClassNotPrepared:
-                continue  # what it has nobody knows yet
+                continue  # not prepared, so its fields are not known yet
 
 
 def _check_own(classes: Sequence[Any], path: str) -> None:
