@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -235,25 +236,25 @@ def main() -> None:
     began = time.monotonic()
     total = 0
     while total < chosen.requests:
-        client = Client()
-        if chosen.late:
-            program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-            time.sleep(2)
-            client.attach(program.pid, line("GROSS"))
-        else:
-            client.launch(line("GROSS"), command=command)
-        session = Session(client)
-        run(session, min(100, (chosen.requests - total) // 15 + 1), 20, chosen.seed + total)
-        total += session.sent.total()
-        rate = total / (time.monotonic() - began)
-        failed = session.failed.total() / session.sent.total()
-        print(f"{total:,} requests, {rate:.0f}/s, {failed:.0%} failed", flush=True)
-        assert not client.has_event("terminated"), "the program has ended"
-        client.disconnect()
-        if program is not None:
-            assert program.poll() is None, "the JVM has ended"
-            program.kill()
-            program.wait()
+        with ExitStack() as stack:
+            client = stack.enter_context(closing(Client()))
+            if chosen.late:
+                program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                stack.callback(program.wait)
+                stack.callback(program.kill)
+                time.sleep(2)
+                client.attach(program.pid, line("GROSS"))
+            else:
+                client.launch(line("GROSS"), command=command)
+            session = Session(client)
+            run(session, min(100, (chosen.requests - total) // 15 + 1), 20, chosen.seed + total)
+            total += session.sent.total()
+            rate = total / (time.monotonic() - began)
+            failed = session.failed.total() / session.sent.total()
+            print(f"{total:,} requests, {rate:.0f}/s, {failed:.0%} failed", flush=True)
+            assert not client.has_event("terminated"), "the program has ended"
+            client.disconnect()
+            assert program is None or program.poll() is None, "the JVM has ended"
 
 
 if __name__ == "__main__":

@@ -237,7 +237,7 @@ def test_code_without_source_is_shown_as_bytecode_that_stops_threads(
 def test_a_request_that_takes_long_is_shown_and_cancelled(
     client: Client, command: list[str]
 ) -> None:
-    """By what shows it or by its number; it is answered at once, and the session goes on."""
+    """By what shows it or its number, at once; others, also later ones, are answered."""
     supports = ["ProgressReporting"]
     client.launch(line("GROSS"), command=command, supports=supports, evaluateTimeout=20000)
     thread = client.stopped()
@@ -256,6 +256,10 @@ def test_a_request_that_takes_long_is_shown_and_cancelled(
     response = client.response(timeout=3.5)
     assert not response["success"]
     assert response["message"] == "cancelled"
+    assert client.response()["success"]
+    to_come = client.post("cancel", {"requestId": running}) + 2
+    client.post("cancel", {"requestId": to_come})
+    assert client.response()["success"]
     assert client.response()["success"]
     assert client.evaluate(thread, "1 + 1")["result"] == "2"
     client.disconnect()

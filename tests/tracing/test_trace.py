@@ -517,6 +517,7 @@ def test_columns_are_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
 def test_patterns_that_take_nothing_are_refused_before_anything_changes(
     vm: jvmti.VM, traced: JavaProgram
 ) -> None:
+    traced.ask("send 1")  # loads the classes that the conditions below are about
     before = vm.stats.agent
     with pytest.raises(LookupError, match=r"'Traced\$Ordr'; similar ones: Traced\$Order"):
         vm.trace("Traced$Ordr.add")
@@ -524,6 +525,10 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
         vm.trace(f"{ORDER}.ad")
     with pytest.raises(LookupError, match=r"'java.util.HashMap' is a class, and '.*[*]' its meth"):
         vm.trace("java.util.HashMap")
+    with pytest.raises(LookupError, match=r"'java.util' is a package, and 'java.util.[*].[*]' all"):
+        vm.trace("java.util.*")
+    with pytest.raises(LookupError, match=r"use 'java.lang.ref.Reference.enqueue'"):
+        vm.trace("java.lang.ref.WeakReference.enqueue")
     with pytest.raises(LookupError, match=r"no method for .*add\(long\)': it has add\(int, "):
         vm.trace(f"{ORDER}.add(long)")
     with pytest.raises(LookupError, match=r"Object\.hashCode is native: it has no code"):

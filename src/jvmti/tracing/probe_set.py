@@ -364,6 +364,8 @@ class ProbeSet:
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
             if re.fullmatch(r"[\w.$]+", whole) and len(self._vm.classes(whole)):
                 hint = f"; {whole!r} is a class, and {f'{whole}.*'!r} its methods"
+            elif re.fullmatch(r"[\w.$]+", names[0]) and len(self._vm.classes(f"{names[0]}.*")):
+                hint = f"; {names[0]!r} is a package, and {f'{names[0]}.*.*'!r} all its methods"
             raise LookupError(
                 f"no loaded class matches {' or '.join(map(repr, names))}{hint}{self._WAITING}"
             )
@@ -396,6 +398,11 @@ class ProbeSet:
             )
             raise LookupError(
                 f"{classes[0].name} is loaded, and has no method for {what!r}: it has {there}"
+            )
+        if inherited := _inherited(classes[0], method):
+            raise LookupError(
+                f"{classes[0].name} has the method {method!r} from {inherited.class_name}, "
+                f"where its code is: use {f'{inherited.class_name}.{method}'!r}"
             )
         alike = difflib.get_close_matches(method, names, 3) or sorted(names)[:_MOST_NAMED]
         raise LookupError(
@@ -484,6 +491,15 @@ class ProbeSet:
 def _methods(classes: Sequence[Any]) -> list[Any]:
     """The methods that a message about these classes may name."""
     return [one for cls in classes[:_MOST_READ] for one in cls.methods]
+
+
+def _inherited(cls: Any, method: str) -> Any:
+    """The method of a name that a class has from its nearest ancestor; ``None`` without one."""
+    for one in (*cls.superclasses, *cls.all_interfaces):
+        for found in one.methods:
+            if found.name == method and not (found.is_abstract or found.is_native):
+                return found
+    return None
 
 
 def results_of(classes: Sequence[Any], method: str) -> list[str]:

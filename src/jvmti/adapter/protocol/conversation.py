@@ -211,9 +211,18 @@ class Conversation:
                     is_last = self._input_is_over
                     break
                 message = self._waiting.popleft()
+                self._begin(message.get("seq"))
             self._answer(message)
         if is_last:
             self.end()
+
+    def _begin(self, number: Any) -> None:
+        """Note which request is answered from now on; the caller holds the lock."""
+        self._current = number if isinstance(number, int) else None
+        was_cancelled = self._current in self._cancelled
+        self._is_cancelled = self._has_ended or self._input_is_over or was_cancelled
+        if was_cancelled:
+            self._cancelled.remove(number)
 
     @property
     def is_cancelled(self) -> bool:
@@ -277,7 +286,7 @@ class Conversation:
         with self._lock:
             if number == self._current:
                 self._is_cancelled = True
-            else:
+            elif any(one.get("seq") == number for one in self._waiting):
                 self._cancelled.add(number)
 
     def _answer(self, message: dict[str, Any]) -> None:
@@ -285,12 +294,6 @@ class Conversation:
         if not isinstance(number, int) or isinstance(number, bool):
             self.output("a request without a number cannot be answered\n", "important")
             return
-        with self._lock:
-            self._current = number
-            self._is_cancelled = self._has_ended
-            if number in self._cancelled or self._input_is_over:
-                self._cancelled.discard(number)
-                self._is_cancelled = True
         self.progress.begin(number, command)
         try:
             try:
