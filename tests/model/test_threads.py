@@ -264,6 +264,15 @@ def test_the_threads_of_the_agent_are_not_suspended(vm: jvmti.VM) -> None:
 # ---- interrupting and stopping --------------------------------------------------------------
 
 
+def test_names_in_one_message_are_those_of_jvm_ti(vm: jvmti.VM, served: JavaProgram) -> None:
+    served.ask("start ä日\U0001f600")
+    threads = list(vm.threads)
+    names = vm.threads.names(threads)
+    assert "ä日\U0001f600" in names
+    assert names == [vm.env.get_thread_info(thread).name for thread in threads]
+    assert len(vm.threads) == len(threads)
+
+
 def test_a_thread_is_interrupted(vm: jvmti.VM, served: JavaProgram, counting: str) -> None:
     vm.threads[counting].interrupt()
     assert served.ask(f"ended {counting}").startswith("java.lang.InterruptedException")

@@ -11,12 +11,12 @@ a few rows, and NumPy takes longer to import than all that they do.
 from __future__ import annotations
 
 import fcntl
-import itertools
 import mmap
 import os
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any, TypeAlias
 
 from jvmti.deferred import is_array, numpy
@@ -71,7 +71,7 @@ def array_of(numbers: Any) -> numpy.ndarray[Any, Any]:
 
 def ends_of(lengths: list[int]) -> list[int]:
     """Where pieces of these lengths begin, and the last one ends; missing ones have none."""
-    return [0, *itertools.accumulate(length if length > 0 else 0 for length in lengths)]
+    return [0, *accumulate(length if length > 0 else 0 for length in lengths)]
 
 
 class Fields(dict[str, Any]):
@@ -379,7 +379,8 @@ class UnicodeColumn(TextColumn):
         return self._piece(index).decode("utf-16-le", "surrogatepass")
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[i] for i in range(len(self)))
+        for begin, end in pairwise(self._ends):
+            yield self.data[begin:end].decode("utf-16-le", "surrogatepass")
 
 
 class BlockColumn(TextColumn):

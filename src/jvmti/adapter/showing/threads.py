@@ -52,17 +52,15 @@ class ThreadRequests:
         vm = session.vm
         if vm.held or vm.closed:
             return {"threads": []}
-        threads = list(vm.threads)
+        threads = list(iter(vm.threads))  # of themselves it would ask their number first
         known = set(vm.threads.ids(threads))
         stopped = {halted.id: halted.thread for halted in session.halted.all()}
         threads += [thread for number, thread in stopped.items() if number not in known]
         threads += self._virtual(known | stopped.keys())
         numbers = vm.threads.ids(threads)
-        about = vm.env.map.get_thread_info(threads)
         named = [
             (number, printable(name) or f"virtual thread {number}")
-            for number, name, status in zip(numbers, about.name, about.status_list(), strict=True)
-            if not status
+            for number, name in zip(numbers, vm.threads.names(threads), strict=True)
         ]
         left: dict[str, int] = {}
         most = session.configuration.number("poolThreads", _OF_POOL)

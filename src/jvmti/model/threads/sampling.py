@@ -143,14 +143,14 @@ class _Sampler:
     def _learn(self, threads: Any, numbers: list[int]) -> None:
         """The names of threads; ``None`` for the agent's own, and those not asked for."""
         ours = self._vm.threads._service_rows(threads)
-        names = self._vm.env.map.get_thread_info(threads).name
+        names = self._vm.threads.names(threads)
         for number, own, name in zip(numbers, ours, names, strict=True):
-            chosen = not own and fnmatchcase(name or "", self._pattern)
-            self._names[number] = (name or "") if chosen else None
+            chosen = not own and fnmatchcase(name, self._pattern)
+            self._names[number] = name if chosen else None
             if chosen:
                 self._chosen += 1
             elif not own:
-                self._others.add(name or "")
+                self._others.add(name)
 
     def _no_such(self) -> str:
         stem = self._pattern.removesuffix("*")
