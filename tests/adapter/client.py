@@ -234,8 +234,11 @@ class Client:
 
     def write(self, body: bytes) -> None:
         """Send a message, whatever it is."""
-        self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        self._writer.flush()
+        try:
+            self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+            self._writer.flush()
+        except BrokenPipeError as error:
+            raise AssertionError(f"the adapter has ended: {self.errors()}") from error
 
     def response(self, timeout: float | None = None) -> dict[str, Any]:
         """The next response, which must be that to the earliest request without one."""

@@ -54,6 +54,19 @@ def test_calls_are_counted_by_an_argument(traced: JavaProgram) -> None:
     assert row.split()[:3] == ["main", "4", "0"]
 
 
+def test_calls_without_a_value_are_explained(traced: JavaProgram) -> None:
+    traced.ask("send 1")
+    words = ["Traced$Pack.send", "--by", "item.next.inside", "--duration", "1"]
+    command = begun("trace", traced.pid, *words)
+    assert command.stderr is not None
+    assert "ready in" in command.stderr.readline()
+    traced.ask("send 2")  # one of them has no item
+    out, err = command.communicate(timeout=60)
+    assert {line.split()[0] for line in out.splitlines()[1:]} == {"null", "?"}
+    assert "? stands for calls where 'item.next' is of a class without a field 'inside'" in err
+    assert "--by 'type(item.next)'" in err
+
+
 def test_hits_are_counted_by_a_place(traced: JavaProgram) -> None:
     words = [f"write {ORDER}.total", "--by", "method", "--duration", "2"]
     head, row = watched(traced, "logpoint", words, ["add 3"]).splitlines()

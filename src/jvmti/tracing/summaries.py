@@ -20,6 +20,8 @@ from jvmti.tracing.records.sites import RecordedObject, Site
 
 OTHERS = "others"
 """The name for calls whose value found no place."""
+MISSING = "?"
+"""The name for calls without a value: the object is of a class that has no such field."""
 _PLACES: Mapping[str, Callable[[Site], str]] = {
     "method": lambda site: site.called,
     "place": lambda site: f"{site.name}:{site.line or '?'}",
@@ -169,7 +171,7 @@ def _simple(name: str) -> str:
 def key_name(value: Any) -> str:
     """The name of counts by a value."""
     if isinstance(value, tuple):
-        return value[0] if value else "?"
+        return value[0] if value else MISSING
     if isinstance(value, str):
         return value
     if isinstance(value, RecordedObject) and value.kind is not RecordedKind.STRING:
@@ -228,4 +230,4 @@ def added_up(tallies: Any, names: Sequence[tuple[str, str]], failed: Sequence[bo
     return Uses(sorted(found, key=lambda use: (-use.total, -use.calls)))
 
 
-__all__ = ["OTHERS", "Grouping", "Use", "Uses", "added_up", "key_name"]
+__all__ = ["MISSING", "OTHERS", "Grouping", "Use", "Uses", "added_up", "key_name"]

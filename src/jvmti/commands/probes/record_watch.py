@@ -15,6 +15,7 @@ from jvmti.report.tables import print_json, print_table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import duration, quantity
 from jvmti.tracing.records.calls import spent, value_text
+from jvmti.tracing.summaries import MISSING
 
 if TYPE_CHECKING:
     from jvmti.tracing.records.recorder import Recorder
@@ -157,6 +158,13 @@ class RecordWatch(ABC):
             print(f"and {quantity(more, 'row')} more; --top shows them")
         total = sum(one.calls for one in uses)
         print(f"{total:,} {self.one}s in {duration(passed)}", file=sys.stderr)
+        owner, _, field = self._given.by.rpartition(".")
+        if owner.replace(".", "").isidentifier() and any(one.name == MISSING for one in uses):
+            print(
+                f"jvmti: {MISSING} stands for {self.one}s where {owner!r} is of a class without a "
+                f"field {field!r}; --by 'type({owner})' shows their classes",
+                file=sys.stderr,
+            )
 
     _fields: tuple[str, ...] = ()
     """The fields that a summary shows of a `Use`; all of them where this is empty."""

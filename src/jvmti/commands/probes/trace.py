@@ -255,7 +255,7 @@ class _Watch(RecordWatch):
         if lines and not any(one.children for one in tree.children.values()):
             notes.append(
                 "no traced method called another; a pattern for those that they call, such as "
-                "'com.acme.*', shows them below"
+                "'com.acme.*.*', shows them below"
             )
         for note in notes:
             print(f"jvmti: {note}", file=sys.stderr)
