@@ -145,6 +145,21 @@ class Session:
         self.sent: Counter[str] = Counter()
         self.failed: Counter[str] = Counter()
         self._known: dict[str, int] = {}
+        self._failure: Exception | None = None
+
+    def check(self, sequence: Sequence[tuple[Any, Any]]) -> None:
+        """Send a sequence from a new stop.
+
+        Hypothesis sends one that failed again, which says nothing: the session is another then.
+        """
+        if self._failure is not None:
+            raise self._failure
+        try:
+            self.resume()
+            self.send(sequence)
+        except Exception as error:
+            self._failure = error
+            raise
 
     def send(self, sequence: Sequence[tuple[Any, Any]]) -> None:
         """Send a sequence; each of its requests must have its response in time."""
@@ -212,8 +227,7 @@ def run(session: Session, examples: int, size: int, seed: int | None = None) -> 
     )
     @given(st.lists(requests(), min_size=size // 2, max_size=size))
     def send(sequence: list[tuple[Any, Any]]) -> None:
-        session.resume()
-        session.send(sequence)
+        session.check(sequence)
 
     if seed is not None:
         from hypothesis import seed as seeded

@@ -201,6 +201,10 @@ def test_places_are_written_as_in_other_debuggers(prompt: Prompt, stopping: Java
     loader.call("loadClass", "Stopping$Kept")
     waits = "waits for a class Stopping$… with that line"
     assert waits in prompt(f"%break Stopping.java:{LINE['kept']}")
+    # One that the file is not named after.
+    prompt.vm.jni.find_class("Beside")
+    beside = f"Stopping.java:{LINE['beside']}"
+    assert f"Beside:{LINE['beside']}, 1 place" in prompt(f"%break {beside}")
     stopping.ask("start one add 3")
     assert '"one" at Stopping$Job.run' in prompt("%wait 30")
     prompt("%delete all")

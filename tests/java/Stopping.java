@@ -390,3 +390,10 @@ public class Stopping {
         }
     }
 }
+
+/** A class that its file is not named after. */
+class Beside {
+    static int doubled(int number) {
+        return 2 * number; // mark: beside
+    }
+}

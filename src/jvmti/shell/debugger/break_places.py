@@ -21,7 +21,7 @@ _USAGE = (
     "a place is CLASS.METHOD, CLASS.METHOD:LINE, CLASS:LINE, FILE.java:LINE, METHOD or :LINE, as "
     "in %break com.acme.Order.add:42 if n > 1000"
 )
-_FILE = re.compile(r"([\w$-]+)\.(?:java|kt|scala|groovy)\Z")
+_FILE = re.compile(r"[\w$-]+\.(?:java|kts?|scala|groovy|cljc?|rb)\Z")
 _PLACE = re.compile(r"(?P<name>[^:@]*)(?::(?P<line>\d+)|@(?P<location>\d+))?\Z")
 _WORD_IF = re.compile(r"(?:\A|\s)if\s+")
 _WORD_LOG = re.compile(r"(?:\A|\s)log\s+")
@@ -94,9 +94,8 @@ def place_text(vm: VM, text: str, frame: Frame | None) -> str:
     """
     name, line, at = _parts(text)
     behind = f":{line}" if line is not None else "" if at is None else f"@{at}"
-    file = _FILE.match(name)
-    if file is not None:
-        return f"{_class_of_file(vm, file[1])}{behind}"
+    if _FILE.match(name):
+        return f"{_class_of_file(vm, name, line)}{behind}"
     if name and "." in name:
         return f"{name}{behind}"
     if frame is None:
@@ -121,8 +120,12 @@ def _parts(text: str) -> tuple[str, int | None, int | None]:
     return name, None if line is None else int(line), None if at is None else int(at)
 
 
-def _class_of_file(vm: VM, stem: str) -> str:
-    """The class that a file is named after; a pattern if it is not loaded."""
+def _class_of_file(vm: VM, file: str, line: int | None) -> str:
+    """The class of a file: the one that is named after it, or another in it that has the line.
+
+    It is a pattern if none is loaded.
+    """
+    stem = file.rpartition(".")[0]
     found = {
         name
         for name in (*vm.classes.complete(f"{stem}", 1 << 30), stem)
@@ -131,7 +134,17 @@ def _class_of_file(vm: VM, stem: str) -> str:
     loaded = sorted(name for name in found if vm.classes(name))
     if len(loaded) > 1:
         raise UsageError(f"several classes are named {stem}: {', '.join(loaded)}")
+    if not vm.held and not (loaded and (line is None or _has_line(vm, loaded[0], line))):
+        loaded = _classes_from(vm, file, line) or loaded
     return loaded[0] if loaded else f"*.{stem}"
+
+
+def _classes_from(vm: VM, file: str, line: int | None) -> list[str]:
+    """The loaded classes that were compiled from a file, and have the line, if one is given."""
+    every = vm.classes()
+    files = vm.lookup_env.map.get_source_file_name(every).value
+    inside = [cls for cls, name in zip(every, files, strict=True) if name == file]
+    return sorted((cls.name for cls in inside if line is None or _has(line)(cls)), key=len)
 
 
 def placed(vm: VM, text: str, **how: Any) -> Breakpoint:
@@ -192,6 +205,11 @@ def _with_line(vm: VM, name: str, line: int) -> str:
         return name
     within = [one for one in vm.classes(f"{name}$*") if _has(line)(one)]
     return within[0].name if within else name
+
+
+def _has_line(vm: VM, name: str, line: int) -> bool:
+    """Whether a class, or one within it, has code at a line."""
+    return any(map(_has(line), vm.classes(_with_line(vm, name, line))))
 
 
 def _last_line(vm: VM, name: str) -> int:
