@@ -156,7 +156,7 @@ MUTATIONS = (
     Mutation("a sample weighs all that its thread has used", "cpu_signals.cpp", "  source.used = used;\n", "", PROFILING),
     Mutation("stacks of one depth are the same", "trace_table.cpp", "0xD6E8FEB86659FD93u + frame", "0xD6E8FEB86659FD93u + 0 * frame", PROFILING),
     Mutation("a profile that ends keeps the signal", "cpu_signals.cpp", "signalled.compare_exchange_strong(own, 0);", "", PROFILING),
-    Mutation("a sampled object weighs no more than itself", "allocation_events.cpp", "(size) / chance + 0.5", "(size) + 0.5", "tests/profiling/test_events.py"),
+    Mutation("a sampled object weighs no more than itself", "allocated_bytes.cpp", "weight = bytes / chance;", "weight = bytes;", "tests/profiling/test_events.py"),
     Mutation("numbers of a recording have eight bits a byte", "fields.h", "shift < 56; shift += 7", "shift < 56; shift += 8", "tests/profiles/test_recordings.py"),
     Mutation("the later profile has the samples of both", "difference.py", "both.where(slice(len(before), None))", "both.where(slice(0, None))", "tests/profiles/test_profile.py tests/profiles/test_profile_command.py"),
 )  # fmt: skip

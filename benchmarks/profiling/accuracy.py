@@ -323,7 +323,8 @@ def main() -> int:
     """Run the parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="11,17,21,25", help="which JVMs")
-    parser.add_argument("--only", default="shares,ecj", help="shares, amounts, ecj, h2, spark")
+    every = "shares, amounts, allocations, ecj, h2, spark"
+    parser.add_argument("--only", default="shares,ecj", help=every)
     parser.add_argument("--jfr", action="store_true", help="Flight Recorder, too")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
     parser.add_argument("--windows", type=int, default=40, help="of each profiler")
@@ -344,6 +345,8 @@ def main() -> int:
             jvm = jvms.named(wanted)
             if "shares" in parts:
                 shares(jvm, classes, classes, given.seconds, given.jfr)
+            if "allocations" in parts:
+                known_amounts.allocations(jvm, classes)
             if "amounts" in parts:
                 known_amounts.amounts(jvm, classes)
             for name, program, title, pattern in (

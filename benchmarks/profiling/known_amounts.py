@@ -19,9 +19,9 @@ import jvmti
 from real_programs import jdk
 
 ROOT = Path(__file__).parents[2]
-ALLOCATED = {4 << 10: 300_000, 64 << 10: 1_500_000, 512 << 10: 4_000_000}
-"""How many small objects are allocated, by the interval: some 20,000 samples of them or more, but
-for the last one 8,000."""
+ALLOCATED = {4 << 10: 600_000, 64 << 10: 3_000_000, 512 << 10: 8_000_000}
+"""How many small objects are allocated, by the interval: so many that their samples vary by chance
+by less than one in a hundred."""
 RUNS = 3
 WAITS = 4000
 """Milliseconds of each run with locks."""
@@ -172,4 +172,4 @@ def amounts(jvm: jvms.Jvm, folder: Path) -> None:
     requests(jvm, folder)
 
 
-__all__ = ["amounts"]
+__all__ = ["allocations", "amounts"]

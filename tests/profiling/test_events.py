@@ -37,16 +37,17 @@ def vm(sites: JavaProgram) -> Iterator[jvmti.VM]:
 
 
 def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram) -> None:
-    with vm.profile("alloc", interval=4096) as profile:
-        _, small, large = sites.ask("allocate 40000").split()
+    with vm.profile("alloc", interval=32 * 1024) as profile:
+        _, small, large = sites.ask("allocate 400000").split()
     profile = profile.with_frame("Sites.allocate")
-    # Some 9,000 samples of the small ones, whose number varies by one in a hundred. Up to Java 17,
-    # G1 has these sampled too often, by one to two in a hundred.
-    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.06)
-    assert profile.with_frame("Sites.large").weight == pytest.approx(int(large), rel=0.04)
+    # Some 12,000 samples of the small ones, whose number varies by one in a hundred. Up to Java 17
+    # they begin each second buffer, and then the VM samples them for what the last one wasted: six
+    # in a hundred too much.
+    assert profile.with_frame("Sites.small").weight == pytest.approx(int(small), rel=0.035)
+    assert profile.with_frame("Sites.large").weight == pytest.approx(int(large), rel=0.03)
     types = {use.name: use.own for use in profile.top(None, by="type")}
-    assert types["byte[]"] == pytest.approx(int(small), rel=0.06)
-    assert types["long[]"] == pytest.approx(int(large), rel=0.04)
+    assert types["byte[]"] == pytest.approx(int(small), rel=0.035)
+    assert types["long[]"] == pytest.approx(int(large), rel=0.03)
     assert profile.by("thread")["allocating"].weight == profile.weight
     (limits,) = profile.limits
     assert (limits.engine, limits.lost) == ("events", 0)
