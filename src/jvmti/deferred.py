@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from jvmti.interruption import apart
 
 if TYPE_CHECKING:
+    import base64 as base64
+    import datetime as datetime
     import decimal as decimal
     import difflib as difflib
     import fractions as fractions
@@ -88,6 +90,8 @@ def is_boolean(value: object) -> TypeGuard[bool]:
 
 
 if not TYPE_CHECKING:
+    base64 = _Deferred("base64")
+    datetime = _Deferred("datetime")
     decimal = _Deferred("decimal")
     difflib = _Deferred("difflib")
     fractions = _Deferred("fractions")
@@ -99,6 +103,8 @@ if not TYPE_CHECKING:
     uuid = _Deferred("uuid")
 
 __all__ = [
+    "base64",
+    "datetime",
     "decimal",
     "difflib",
     "fractions",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jvmti
 import programs
-from jvmti.instrumentation.library import plan_of
+from jvmti.instrumentation.plans import plan_of
 
 SETS = 520
 """Numbers grow by 64, and 32,767 is the largest that ``sipush`` has."""

@@ -18,7 +18,6 @@ from jvmti.adapter.showing.thread_events import ThreadEvents
 from jvmti.deferred import hmac, shutil, subprocess
 from jvmti.interface.errors import Error
 from jvmti.model.vm import VM
-from jvmti.target.launch import Launch, end_program
 from jvmti.target.options import AgentOptions
 from jvmti.text.printable import printable, printable_lines
 
@@ -120,6 +119,8 @@ class LaunchRequests:
         environment: dict[str, str],
         directory: str | None,
     ) -> VM:
+        from jvmti.target.launch import Launch, end_program  # not to attach
+
         follows = self._session.configuration.flag("follow")
         started = Launch(
             command,

@@ -10,14 +10,13 @@ the target cannot be reached; 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import errno
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from jvmti.commands.failure import (
     FAILED,
@@ -27,8 +26,12 @@ from jvmti.commands.failure import (
     USAGE,
     CommandFailed,
 )
-from jvmti.commands.parsing import Parser, add_verbs, mistyped, program_without_dashes
 from jvmti.interruption import interruptible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jvmti.commands.parsing import Parser
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -86,6 +89,7 @@ def command(verb: str) -> Command:
 
 def prepare(words: Sequence[str] | None = None) -> Parser:
     """The parser for all verbs, or for the one of a line; then the others are not imported."""
+    import argparse
     import inspect  # not for the overview
 
     parser, verbs = _prepared()
@@ -115,6 +119,7 @@ def _overview() -> Parser:
 
 def _prepared() -> tuple[Parser, Any]:
     from jvmti import __version__
+    from jvmti.commands.parsing import Parser, add_verbs
 
     parser = Parser(
         prog="jvmti",
@@ -164,6 +169,11 @@ def _discard_output() -> None:
 
 
 def _run(words: list[str]) -> int:
+    if words == ["debug"]:
+        # As editors start it, who wait: to import and make a parser takes a tenth of their time.
+        return _run_command(import_module("jvmti.commands.debug").Command().serve_input)
+    from jvmti.commands.parsing import mistyped, program_without_dashes
+
     launched: list[str] | None = None
     if "--" in words:
         at = words.index("--")
@@ -188,8 +198,12 @@ def _run(words: list[str]) -> int:
     if launched is not None and not hasattr(given, "target"):
         given.parser.error("this command starts no program: nothing may follow --")
     given.launched = launched
+    return _run_command(lambda: given.command.run(given))
+
+
+def _run_command(run: Callable[[], int | None]) -> int:
     interruptible()
-    code: int = given.command.run(given) or 0
+    code = run() or 0
     sys.stdout.flush()
     return code
 

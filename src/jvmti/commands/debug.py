@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from jvmti.commands.failure import UNREACHABLE, CommandFailed
 from jvmti.commands.sigterm import end_at_sigterm
+
+if TYPE_CHECKING:
+    import argparse
 
 
 class Command:
@@ -41,10 +43,10 @@ class Command:
 
     def run(self, given: argparse.Namespace) -> int | None:
         """Serve editors."""
-        end_at_sigterm()
         if given.socket is None and given.port is None:
-            self._serve_input()
+            self.serve_input()
             return None
+        end_at_sigterm()
         from jvmti.adapter import listening
 
         try:
@@ -59,7 +61,9 @@ class Command:
             ) from None
         return None
 
-    def _serve_input(self) -> None:
+    def serve_input(self) -> None:
+        """Serve the editor that has started this process."""
+        end_at_sigterm()
         from jvmti.adapter.server import serve
 
         # Nothing else may write between two messages: not a library, nor a program that we start.
@@ -70,6 +74,8 @@ class Command:
 
 
 def _port(text: str) -> int:
+    import argparse
+
     if not (text.isascii() and text.isdigit() and int(text) < 1 << 16):
         raise argparse.ArgumentTypeError(f"{text!r} is not the number of a port")
     return int(text)

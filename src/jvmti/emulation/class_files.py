@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from jvmti.classfile import ClassFile, MalformedClassFile
+from jvmti.classfile.reading import MalformedClassFile
 from jvmti.emulation.declared import Emulated
 from jvmti.emulation.natively import Native
 from jvmti.emulation.threads import named
@@ -18,6 +18,7 @@ from jvmti.interface.errors import AbsentInformation, UnmodifiableClass
 from jvmti.text import modified_utf8
 
 if TYPE_CHECKING:
+    from jvmti.classfile import ClassFile
     from jvmti.emulation.emulated_vm import EmulatedVM
     from jvmti.env.environment import Env
     from jvmti.refs import Class, Method
@@ -90,6 +91,8 @@ class ClassFileEngine:
 
     def _file(self, klass: Any) -> ClassFile | None:
         """The class file that the class was loaded from; ``None`` if it is gone."""
+        from jvmti.classfile import ClassFile  # imported at its first use
+
         data = self._resource(klass)
         if data is None:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jvmti.events import agent_thread, heap_walks
+from jvmti.events import agent_thread
 from jvmti.events.extensions import Extensions
 from jvmti.events.jni_interception import JniCalls
 from jvmti.interface.declaration import CallbackOf
@@ -22,7 +22,7 @@ class Callbacks:
         self.jni = JniCalls(session)
         self.extensions = Extensions(session)
         self._made_by = {
-            CallbackOf.HEAP_WALK: heap_walks.walk,
+            CallbackOf.HEAP_WALK: _walk,
             CallbackOf.AGENT_THREAD: agent_thread.run,
             CallbackOf.JNI_FUNCTIONS: self.jni.set,
             CallbackOf.EXTENSION_EVENT: self.extensions.set,
@@ -39,6 +39,12 @@ class Callbacks:
         assert declaration.callback is not None
         made_by = self._made_by[declaration.callback]
         return made_by(env, declaration, arguments, timeout)
+
+
+def _walk(env: Env, declaration: Declaration, *rest: Any) -> Any:
+    from jvmti.events import heap_walks  # few programs walk the heap
+
+    return heap_walks.walk(env, declaration, *rest)
 
 
 __all__ = ["Callbacks"]

@@ -40,7 +40,6 @@ from jvmti.model.debug.breakpoints import Breakpoint, class_patterns
 from jvmti.model.debug.catchpoints import Catchpoint
 from jvmti.model.debug.stops import Stop
 from jvmti.model.debug.watchpoints import Watchpoint
-from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
 from jvmti.model.engines import ENGINES
 from jvmti.model.objects.java_object import (
     PRIMITIVE_ARRAYS,
@@ -52,7 +51,6 @@ from jvmti.model.objects.java_object import (
 from jvmti.model.properties import Properties
 from jvmti.model.session_vm import MODEL
 from jvmti.model.threads.java_thread import Thread, Threads
-from jvmti.model.threads.locks import Deadlock, LockFinder
 from jvmti.model.threads.thread_groups import ThreadGroup, ThreadGroups
 from jvmti.operations.agent import AgentOperations
 from jvmti.operations.functions import AgentStats
@@ -67,7 +65,9 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
     from jvmti.model.objects.reading import ReadyCall
+    from jvmti.model.threads.locks import Deadlock
     from jvmti.profile.tables import Kind
     from jvmti.profiling.flight_recording import FlightRecording
     from jvmti.profiling.live_profile import LiveProfile
@@ -933,6 +933,8 @@ class VM:
 
         JVM TI: GetOwnedMonitorInfo, GetCurrentContendedMonitor.
         """
+        from jvmti.model.threads.locks import LockFinder
+
         return LockFinder(self).found(timeout)
 
     @property
@@ -988,6 +990,8 @@ class VM:
     @property
     def arguments(self) -> Arguments:
         """The command line of the program, from the system's list of processes."""
+        from jvmti.model.diagnostics import Arguments
+
         process = self.process
         return Arguments(process.jvm_arguments, process.main, process.arguments)
 
@@ -1003,11 +1007,15 @@ class VM:
     @property
     def flags(self) -> Flags:
         """The flags of the VM: values by name, to read and, if manageable, to set."""
+        from jvmti.model.diagnostics import Flags
+
         return Flags(self)
 
     @property
     def diagnostic_commands(self) -> DiagnosticCommands:
         """The commands of `diagnostic_command`, with their help texts."""
+        from jvmti.model.diagnostics import DiagnosticCommands
+
         return DiagnosticCommands(self.process, self._patience)
 
     def diagnostic_command(self, line: str) -> str:

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
-from jvmti.classfile.disassembly import Row, class_declaration, field_lines, method_rows
 from jvmti.classfile.opcodes import starts
-from jvmti.classfile.structure import ClassFile
 from jvmti.interface.frozen import frozen
 from jvmti.sources.source import Source
 from jvmti.text.printable import printable
+
+if TYPE_CHECKING:
+    from jvmti.classfile.disassembly import Row
+    from jvmti.classfile.structure import ClassFile
 
 _LINE = "       // line "
 
@@ -78,6 +81,8 @@ def disassembled(file: ClassFile, first: tuple[str, str] | None = None) -> Disas
     Raises:
         MalformedClassFile: the class file is cut, or breaks the format.
     """
+    from jvmti.classfile.disassembly import class_declaration, field_lines, method_rows
+
     methods: list[list[tuple[str, CodeLine | None]]] = []
     at = 0
     for number, method in enumerate(file.methods):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Probe, conditions_of
 from jvmti.layouts.probes import PLAN, RECORDED, RECORDED_OBJECT, Outcome, Site
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.tracing.conditions import Condition, since
-from jvmti.tracing.summaries import Grouping
+
+if TYPE_CHECKING:
+    from jvmti.tracing.summaries import Grouping
 
 MOST_FRAMES = PLAN.LONGEST_TEXT // 4
 """The most frames of a stack in a record."""

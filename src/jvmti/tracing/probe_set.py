@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from jvmti import display
 from jvmti.deferred import difflib
-from jvmti.instrumentation.library import plan_of
+from jvmti.instrumentation.plans import plan_of
 from jvmti.instrumentation.probes import BadProbe, Probe
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError

@@ -30,7 +30,7 @@ sys.path.insert(0, str(TESTS))
 import compiler  # noqa: E402
 import jvms  # noqa: E402
 from instrumentation.verification import EVERYTHING, HELPER, RECORDING, STOPPING  # noqa: E402
-from jvmti.instrumentation.library import plan_of  # noqa: E402
+from jvmti.instrumentation.plans import plan_of  # noqa: E402
 from jvmti.instrumentation.probes import Probe  # noqa: E402
 
 CHOOSING = (

@@ -17,8 +17,6 @@ from jvmti.adapter.code.source_places import declared_in
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
-from jvmti.classfile.comparison import is_same_class
-from jvmti.classfile.structure import ClassFile
 from jvmti.deferred import shutil, subprocess, tempfile
 from jvmti.interface.errors import Error, JvmtiError
 from jvmti.text.printable import printable, printable_lines
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jvmti.adapter.debug_session import DebugSession
+    from jvmti.classfile.structure import ClassFile
     from jvmti.model.classes.java_class import Class
 
 _MAJOR_OF_0 = 44
@@ -157,6 +156,8 @@ class ReplacementRequests:
         return int(major) - _MAJOR_OF_0
 
     def _redefine(self, file: Path) -> Iterator[dict[str, Any]]:
+        from jvmti.classfile.structure import ClassFile
+
         try:
             data = file.read_bytes()
         except OSError as error:
@@ -186,6 +187,8 @@ class ReplacementRequests:
         Who saves a source with twenty classes has changed one of them. To redefine the others would
         make their compiled code, and all that it is inlined into, start anew.
         """
+        from jvmti.classfile.comparison import is_same_class
+
         last = self._last.get(cls)
         if last is not None:  # the VM has numbered its constants anew
             return last == bytes(content)

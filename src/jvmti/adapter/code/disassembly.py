@@ -9,10 +9,8 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.breakpoints import ClientBreakpoint, Create
 from jvmti.adapter.stopping.hit_rules import Rule
-from jvmti.classfile.disassembly import instruction_rows
 from jvmti.classfile.opcodes import instructions
 from jvmti.interface.errors import UnmodifiableClass
-from jvmti.model.classes.running_code import RunningCode, running_code
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -20,6 +18,7 @@ if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.stopping.breakpoints import BreakpointRequests
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.classes.running_code import RunningCode
 
 _MOST = 10_000
 """Instructions in a response at most."""
@@ -74,6 +73,8 @@ class DisassemblyRequests:
         return {"instructions": found}
 
     def _instructions(self, method: Method) -> list[dict[str, Any]]:
+        from jvmti.classfile.disassembly import instruction_rows
+
         its = _code_of(self._session, method)
         within = method.declaring_class.signature[1:-1]
         texts = {
@@ -122,6 +123,8 @@ class DisassemblyRequests:
 
 def _code_of(session: DebugSession, method: Method) -> RunningCode:
     """The code of a method without our probes, the lines that begin in it, and its constants."""
+    from jvmti.model.classes.running_code import RunningCode, running_code
+
     cls = method.declaring_class
     if not session.vm.lookup_env.is_method_obsolete(method):
         try:

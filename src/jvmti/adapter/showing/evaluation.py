@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jvmti import expressions
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.showing.value_parts import Part
 from jvmti.adapter.stopped_threads import HaltedThread
-from jvmti.expressions.evaluation import Evaluated, assign, evaluated
 from jvmti.model.values.conversion import PRIMITIVE_NAMES
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.variables import VariableRequests
+    from jvmti.expressions import Evaluated
     from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
 
@@ -55,7 +56,7 @@ class Evaluation:
         Raises:
             Error: it cannot be evaluated, or what it calls throws.
         """
-        return evaluated(frame, text, timeout=self.patience, names=stop.names).value
+        return expressions.evaluated(frame, text, timeout=self.patience, names=stop.names).value
 
     def typed(self, reference: FrameReference, text: str, *, pure: bool = False) -> Evaluated:
         """The value of an expression in a frame with its static type.
@@ -67,11 +68,13 @@ class Evaluation:
         """
         stop = reference.halted.stop
         names = None if stop is None else stop.names
-        return evaluated(reference.frame(), text, timeout=self.patience, pure=pure, names=names)
+        return expressions.evaluated(
+            reference.frame(), text, timeout=self.patience, pure=pure, names=names
+        )
 
     def assigned(self, reference: FrameReference, target: str, text: str) -> Evaluated:
         """Assign the value of an expression to a variable, field or element; see `value`."""
-        return assign(reference.frame(), target, text, timeout=self.patience)
+        return expressions.assign(reference.frame(), target, text, timeout=self.patience)
 
     @property
     def patience(self) -> float:
@@ -147,8 +150,6 @@ class EvaluateRequests:
     @answers("completions")
     def completions(self, given: Arguments) -> dict[str, Any]:
         """The names that may stand where the cursor is."""
-        from jvmti.expressions.completion import completions
-
         text = given.text("text")
         column = given.number("column") - self._session.first_column
         if not given.has("frameId") and not self._session.halted.all():
@@ -165,7 +166,7 @@ class EvaluateRequests:
                     "start": one.start + self._session.first_column,
                     "length": max(min(column, len(text)) - one.start, 0),
                 }
-                for one in completions(reference.frame(), text, column)
+                for one in expressions.completions(reference.frame(), text, column)
             ]
 
         return {"targets": self._session.run(halted, read)}

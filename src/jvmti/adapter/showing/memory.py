@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import TYPE_CHECKING, Any
 
 from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.value_parts import ArrayParts
-from jvmti.deferred import numpy
+from jvmti.deferred import base64, numpy
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession

@@ -10,13 +10,12 @@ from jvmti.adapter.protocol.arguments import Arguments, RequestFailed
 from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.showing.shown_values import text_of
 from jvmti.adapter.stopping.recorded_logpoints import RecordedText, recorded_text
-from jvmti.expressions import JavaCondition
-from jvmti.expressions.evaluation import PYTHON
 from jvmti.interface.errors import Error, NotAvailable, StopOver
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
+    from jvmti.adapter.stopping.java_condition import RuleCondition
     from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
@@ -81,23 +80,6 @@ class RecordedRule(NamedTuple):
     """Only each n-th hit is recorded."""
 
 
-class RuleCondition(JavaCondition):
-    """A condition in Java, whose failures the user gets to know.
-
-    Args:
-        text: the condition.
-        holds: evaluates all of it, where a thread has stopped.
-    """
-
-    def __init__(self, text: str, holds: Callable[[Stop], bool]) -> None:
-        super().__init__(text)
-        self._holds = holds
-
-    def __call__(self, stop: Stop) -> bool:
-        """See `JavaCondition`."""
-        return self._holds(stop)
-
-
 class RuleFunctions:
     """The functions that `jvmti.model.debug` calls for a breakpoint with a rule; this one is called
     with each stop that counts, to log the text or keep the thread.
@@ -140,10 +122,13 @@ class RuleFunctions:
             ExpressionError: it is not an expression of Java.
             ImportError: ``tree-sitter`` is not installed.
         """
-        text = self._rule.condition
-        if not text:
-            return None
-        return self._holds if text.startswith(PYTHON) else RuleCondition(text, self._holds)
+        return (self._in_java() or self._holds) if self._rule.condition else None
+
+    def _in_java(self) -> RuleCondition | None:
+        """The condition; ``None`` if it is in Python."""
+        from jvmti.adapter.stopping.java_condition import condition_of  # most have no condition
+
+        return condition_of(self._rule.condition, self._holds)
 
     def recorded_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> RecordedRule | None:
         """The rule as the agent can record it, without a stop; ``None`` if it cannot.
@@ -157,8 +142,8 @@ class RuleFunctions:
             return None
         when = None
         if self._rule.condition:
-            condition = self.when
-            if not isinstance(condition, JavaCondition):
+            condition = self._in_java()
+            if condition is None:
                 return None
             when, rest = condition.decided_at(vm, places)
             if when is None or rest is not None:
@@ -238,4 +223,4 @@ class RuleFunctions:
         )
 
 
-__all__ = ["RecordedRule", "Rule", "RuleCondition", "RuleFunctions", "counted_hits"]
+__all__ = ["RecordedRule", "Rule", "RuleFunctions", "counted_hits"]

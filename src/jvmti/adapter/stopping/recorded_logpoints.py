@@ -13,14 +13,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.adapter.showing.shown_values import text_of
-from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
-from jvmti.expressions.errors import ExpressionError
-from jvmti.expressions.parsing import parsed
 from jvmti.interface.errors import Error
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.adapter.protocol.conversation import Conversation
+    from jvmti.expressions.agent_values import AgentValue
     from jvmti.model.classes.java_class import Method
     from jvmti.model.vm import VM
     from jvmti.tracing.logpoint import Logpoint
@@ -36,7 +34,8 @@ _TEXT, _TEXTS = 256, 2048
 _LINES = 500
 """Lines in a message to the client at most."""
 _BOXES = ("Boolean", "Byte", "Short", "Character", "Integer", "Long", "Float", "Double")
-_RECORDED = {*"ZBSCIJFD", STRING, *(f"Ljava/lang/{name};" for name in _BOXES)}
+_STRING = "Ljava/lang/String;"
+_RECORDED = {*"ZBSCIJFD", _STRING, *(f"Ljava/lang/{name};" for name in _BOXES)}
 
 
 class RecordedText(NamedTuple):
@@ -88,7 +87,7 @@ def recorded_text(
             values.append(value)
         found.append((literal, None if value is None else values.index(value)))
     # Small records, of which more fit.
-    has_texts = any(value.signature == STRING for value in values)
+    has_texts = any(value.signature == _STRING for value in values)
     size = min(_TEXT, _TEXTS // len(values)) if has_texts else 0
     texts = tuple(value.text for value in values)
     return RecordedText("".join(f"{{{one}}}" for one in texts), size, tuple(found), texts, line)
@@ -96,6 +95,10 @@ def recorded_text(
 
 def _value_at(text: str, vm: VM, places: Sequence[tuple[Method, int]]) -> AgentValue | None:
     """The value that the agent reads at places; ``None`` if it differs, or cannot be read."""
+    from jvmti.expressions.agent_values import CodePlace, NotReadable
+    from jvmti.expressions.errors import ExpressionError
+    from jvmti.expressions.parsing import parsed
+
     try:
         expression = parsed(text)
         values = {CodePlace(vm, *one).value(expression, expression.root) for one in places}

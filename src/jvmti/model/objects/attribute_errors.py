@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import Error
 from jvmti.model.objects.layouts import layout_of
-from jvmti.model.values.overloads import Overload, overloads_of
 from jvmti.text.names import suggestion
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class
+    from jvmti.model.values.overloads import Overload
 
 
 def no_attribute(item: Any, name: str, *, static: bool) -> AttributeError:
@@ -41,6 +41,8 @@ def no_attribute(item: Any, name: str, *, static: bool) -> AttributeError:
 
 def _java_names(cls: Class, receiver: str, static: bool) -> dict[str, list[str]]:
     """How each field and method of a class is written in Python, by its name."""
+    from jvmti.model.values.overloads import overloads_of
+
     found = {
         place.name: [f'the field {receiver}["{place.name}"]']
         for place in layout_of(cls).places

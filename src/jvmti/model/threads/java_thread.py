@@ -18,8 +18,6 @@ from jvmti.interface.frozen import frozen
 from jvmti.model.debug.stepping import Steps
 from jvmti.model.objects.java_object import Attributes, Object
 from jvmti.model.threads.frames import Frame, Places, read_stack
-from jvmti.model.threads.locks import locks_of_stack
-from jvmti.model.threads.sampling import at_once, sampled
 from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
 from jvmti.model.threads.thread_containers import containers_of
 from jvmti.text.names import suggestion
@@ -332,6 +330,8 @@ class Thread(Attributes, refs.Thread):
     @escaped_lines
     def __str__(self) -> str:
         """Its whole stack, as Java writes it, with the monitors that it holds and waits for."""
+        from jvmti.model.threads.locks import locks_of_stack
+
         try:
             info = self._vm.env.get_thread_info(self)
             state = self.state
@@ -755,6 +755,8 @@ class Threads(display.Tabular):
 
         JVM TI: GetAllStackTraces.
         """
+        from jvmti.model.threads.sampling import at_once
+
         return at_once(self.snapshot(), state=state, lines=lines, by_thread=by_thread)
 
     def sample(
@@ -792,6 +794,8 @@ class Threads(display.Tabular):
 
         JVM TI: GetAllStackTraces.
         """
+        from jvmti.model.threads.sampling import sampled
+
         return sampled(
             self._vm,
             seconds,

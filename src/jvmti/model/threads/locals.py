@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
+from jvmti.deferred import difflib
 from jvmti.interface.errors import (
     AbsentInformation,
     Error,

@@ -5,12 +5,11 @@ Their fields are read, so no Java code runs. None of them has the value `NOTHING
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
-from jvmti.deferred import decimal, uuid
+from jvmti.deferred import datetime, decimal, uuid
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
 from jvmti.model.values.conversion import BOXED, supertypes
@@ -116,10 +115,11 @@ def _zoned(read: _Reader, moment: Any, offset: Any) -> datetime.datetime:
 
 
 def _instant(read: _Reader, seconds: int, nanos: int) -> datetime.datetime:
-    return _EPOCH + _duration(read, seconds, nanos)
+    return _epoch() + _duration(read, seconds, nanos)
 
 
-_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+def _epoch() -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 def _duration(read: _Reader, seconds: int, nanos: int) -> datetime.timedelta:
@@ -127,7 +127,7 @@ def _duration(read: _Reader, seconds: int, nanos: int) -> datetime.timedelta:
 
 
 def _old_date(read: _Reader, milliseconds: int) -> datetime.datetime:
-    return _EPOCH + datetime.timedelta(milliseconds=milliseconds)
+    return _epoch() + datetime.timedelta(milliseconds=milliseconds)
 
 
 def _whole_array(read: _Reader, array: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from jvmti.instrumentation.library import plan_of
+from jvmti.instrumentation.plans import plan_of
 from jvmti.instrumentation.probes import Operand, Probe
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, ProtocolError
