@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import struct
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -147,6 +149,53 @@ def test_single_steps_are_sent_where_lines_begin(
     assert program.ask("calculate 3") == "10"
     assert seen == [(location, 2) for location in lines]
     assert others == {"main"}
+
+
+def many_variables() -> bytes:
+    """The class file of a method with 200 variables on each of 150 lines."""
+    texts = (b"Many", b"java/lang/Object", b"method", b"()V", b"Code", b"LineNumberTable")
+    pool = b"".join(struct.pack(">BH", 1, len(one)) + one for one in texts)
+    pool += struct.pack(">BHBH", 7, 1, 7, 2)
+    code = b"".join(bytes([0x04, 0x36, slot]) for slot in range(200)) + bytes(149) + b"\xb1"
+    lines = b"".join(struct.pack(">HH", 600 + line, 1 + line) for line in range(150))
+    table = struct.pack(">HIH", 6, 2 + len(lines), 150) + lines
+    body = struct.pack(">HHI", 1, 200, len(code)) + code + struct.pack(">HH", 0, 1) + table
+    method = struct.pack(">HHHHHI", 9, 3, 4, 1, 5, len(body)) + body
+    head = struct.pack(">IHHH", 0xCAFEBABE, 0, 52, 9) + pool
+    return head + struct.pack(">HHHHHH", 33, 7, 8, 0, 0, 1) + method + bytes(2)
+
+
+@pytest.mark.newest
+def test_events_come_without_variables_where_a_method_has_no_room_for_them(
+    vm: jvmti.VM,
+) -> None:
+    env, jni = vm.env, vm.jni
+    many = jni.define_class("Many", vm.find_class("Events").loader, many_variables())
+    method = jni.get_static_method_id(many, "method", "()V")
+    seen: list[tuple[str, int]] = []
+
+    def note(event: Any) -> None:
+        if event.method == method:
+            seen.append((event.declaration.name, getattr(event, "location", -1)))
+            for reads in (env.get_local_int, env.get_local_object):
+                with pytest.raises(jvmti.JvmtiError) as caught:
+                    reads(event.thread, 0, 7)
+                assert type(caught.value).__name__ in ("OpaqueFrame", "TypeMismatch")
+
+    def read(event: Any) -> None:
+        assert env.get_local_int(event.thread, 0, 7) == 1
+        seen.append(("Breakpoint", event.location))
+
+    env.set_breakpoint(method, 700)
+    names = ("MethodEntry", "SingleStep", "MethodExit")
+    with ExitStack() as stack:
+        stack.enter_context(env.on("Breakpoint", read, own=True))
+        for name in names:
+            stack.enter_context(env.on(name, note, own=True))
+        jni.call_static_void_method(many, method)
+    assert [where for name, where in seen if name == "SingleStep"] == list(range(600, 750))
+    assert [seen[0], seen[-1]] == [("MethodEntry", -1), ("MethodExit", -1)]
+    assert ("Breakpoint", 700) in seen
 
 
 def test_locations_are_those_without_probes(

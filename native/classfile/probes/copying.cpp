@@ -342,6 +342,11 @@ Woven Method::patch() {
   // Where exceptions leave, one is on the stack.
   uint32_t own_stack = unwind_at_ != kNowhere && max_stack_ == 0 ? 1 : max_stack_;
   uint32_t stack = own_stack + static_cast<uint32_t>(deepest_);
+  if (size > 65535 && can_be_bare()) {
+    is_bare_ = grew_ = true;
+    wide_.clear();
+    return Woven::kChanged;
+  }
   if (size > 65535 || stack > 65535 || most_locals_ > 65535) {
     inserted_probes_.shrink(first_inserted_);
     for (const Probe* probe : *probes_) omit(*probe, 0, LeftOut::kTooLarge);

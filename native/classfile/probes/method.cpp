@@ -96,6 +96,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
   if (stops_threads_ && (!tracks_ || lacks_frames_) && !find_stored()) return Woven::kOutOfMemory;
   if (stops_threads_ && !tracks_ && !find_assigned()) return Woven::kOutOfMemory;
   wide_.clear();
+  is_bare_ = false;
   uint32_t head = out.size();
   for (int tries = 0; tries < 16; ++tries) {
     out.cut(head);
@@ -109,7 +110,7 @@ Woven Method::weave(const ClassInfo& of, const MethodInfo& method, Bytes code,
     if (!generate()) return out.failed ? Woven::kOutOfMemory : Woven::kMalformed;
     if (inserted_probes_.size() == first_inserted_) return Woven::kUnchanged;
     Woven patched = patch();
-    if (grew_) continue;  // some branches are wide now, and everything behind them moves
+    if (grew_) continue;  // some branches are wide now, or variables left out: everything moves
     if (patched != Woven::kChanged) return patched;
     return tables();
   }

@@ -262,6 +262,9 @@ class Method {
   bool is_entered(uint32_t start, uint32_t end, uint32_t slot) const;
   void find_stops();
   bool has_stopped(const Probe& probe) const;
+  // Whether a probe reports an event, other than the one place of a breakpoint.
+  static bool reports(const Probe& probe) { return probe.event != 0 && probe.site != Site::kIndex; }
+  bool can_be_bare() const;
   bool find_named(uint32_t at);
   bool variable_in(uint32_t slot, Text* name, Text* type) const;
   bool is_reachable(const Type& held, Text declared) const;
@@ -451,6 +454,7 @@ class Method {
   Vector<Range> restarts_;    // and those that may begin it again
   bool can_leave_ = false;
   bool can_restart_ = false;
+  bool is_bare_ = false;  // too large with the variables of all events
   Text leave_helper_;
   uint32_t leave_at_ = kNowhere;
   uint32_t restart_at_ = kNowhere;

@@ -81,6 +81,14 @@ void Method::find_stops() {
   }
 }
 
+// Whether events without variables are left to try. A method with a hundred lines and dozens of
+// variables has them all at each line.
+bool Method::can_be_bare() const {
+  bool found = false;
+  for (const Probe* probe : *probes_) found = found || reports(*probe);
+  return found && !is_bare_;
+}
+
 // A line may begin at several places: a thread stops at the first only, as at a breakpoint.
 bool Method::has_stopped(const Probe& probe) const {
   return probe.outcome == Outcome::kStop && first_place_of(probe) < inserted_probes_.size();
@@ -204,7 +212,6 @@ bool Method::is_reachable(const Type& held, Text declared) const {
 
 // The variables that have a value at a place.
 bool Method::find_variables(const Place& place) {
-  variables_.clear();
   if (place.is_unwind || (tracks_ && !tracker_.is_known())) return true;
   if (!find_named(place.at)) return false;
   for (uint32_t slot = 0; slot < own_locals_ && variables_.size() < kMostVariables; ++slot) {
@@ -261,7 +268,9 @@ void Method::set_number(const Probe& probe) {
 }
 
 bool Method::stop(const Probe& probe, const Place& place) {
-  if (!find_variables(place)) return false;
+  bool is_bare = is_bare_ && reports(probe);
+  variables_.clear();
+  if (!is_bare && !find_variables(place)) return false;
   uint32_t shape = shapes_.size();
   uint32_t site = first_site_ + static_cast<uint32_t>(inserted_probes_.size());
   uint32_t further = probe.operand_count - kStopOperands;
@@ -312,14 +321,16 @@ bool Method::stop(const Probe& probe, const Place& place) {
     }
     store(one.category, one.slot);
   }
-  // Whether the thread can leave the method, and begin it again, or why not; then what the array
-  // has: a text of five parts for each variable, with dots between them.
-  shapes_.u1(restarts          ? 'P'
+  // Whether the thread can leave the method, and begin it again, or why not, in small letters where
+  // there was no room for variables; then what the array has: a text of five parts for each
+  // variable, with dots between them.
+  char way = restarts          ? 'P'
              : !can_leave_     ? 'M'
              : !ready          ? 'N'
              : is_constructor_ ? 'C'
              : place.is_unwind ? 'U'
-                               : 'J');
+                               : 'J';
+  shapes_.u1(static_cast<uint8_t>(is_bare ? way + ('a' - 'A') : way));
   for (const Variable& one : variables_) {
     char slot[16];
     int size = std::snprintf(slot, sizeof slot, ".%u.%c.", one.slot, one.category);

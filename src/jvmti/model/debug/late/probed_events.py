@@ -44,8 +44,9 @@ if TYPE_CHECKING:
     from jvmti.refs import Class, Field, Method, Thread
 
 _CALLS = (
-    "no events of native methods and hidden classes, of boxes of numbers, Object and Number, and "
-    "of what the probes themselves call; calls that run when the event is enabled are not seen"
+    "no events of native methods, hidden classes, methods without room for probes, boxes of "
+    "numbers, Object and Number, and of what the probes themselves call; calls that run when the "
+    "event is enabled are not seen"
 )
 _FIELDS = (
     "code that reads or writes the field is seen, reflection, VarHandle, Unsafe and JNI are not; "
@@ -113,9 +114,9 @@ class ProbedEventEngine:
             ("SingleStep",),
             differs={
                 "SingleStep": "sent where lines begin, not at each instruction; calls that run "
-                "when the event is enabled are not seen, nor methods without line numbers, native "
-                "methods, hidden classes, boxes of numbers, Object and Number, and what the probes "
-                "themselves call"
+                "when the event is enabled are not seen, nor methods without line numbers or "
+                "without room for probes, native methods, hidden classes, boxes of numbers, Object "
+                "and Number, and what the probes themselves call"
             },
         ),
         Emulated(

@@ -27,14 +27,17 @@ from jvmti.interface.signatures import result_of, signature_of
 if TYPE_CHECKING:
     from jvmti.env.environment import Env
     from jvmti.model.debug.late.event_probes import EventProbes, HaltedFrame
-    from jvmti.model.debug.late.stop_probes import ProbedVariable
+    from jvmti.model.debug.late.stop_probes import ProbedFrame, ProbedVariable
     from jvmti.model.vm import VM
     from jvmti.refs import Method, Thread
 
 _KINDS = {"object": "L", "int": "I", "long": "J", "float": "F", "double": "D"}
 _BOXES = {"I": "Integer", "J": "Long", "F": "Float", "D": "Double"}
-_NUMBERS = "OPAQUE_FRAME, unless the frame is the one of an event that a probe reports"
-_WRITES = _NUMBERS + " and the class file says which objects the variable takes"
+_NUMBERS = (
+    "OPAQUE_FRAME, unless the frame is the one of an event that a probe reports, in a method that "
+    "is not too large with all variables at each event"
+)
+_WRITES = _NUMBERS + ", and the class file says which objects the variable takes"
 _ACCESSORS = {f"get_local_{kind}": _NUMBERS for kind in _KINDS if kind != "object"}
 _ACCESSORS |= {f"set_local_{kind}": _WRITES for kind in _KINDS}
 _RETURNS = tuple(f"force_early_return_{kind}" for kind in (*_KINDS, "void"))
@@ -120,15 +123,20 @@ class ProbedFrameEngine:
     def _halted(self, thread: Thread | None) -> HaltedFrame | None:
         return self._vm.breakpoints.halted(thread)
 
-    def _variable(self, halted: HaltedFrame, slot: int, kind: str) -> ProbedVariable:
+    def _probed(self, thread: Thread | None, depth: int) -> ProbedFrame | None:
+        """The frame, if a probe has its variables."""
+        halted = self._halted(thread) if depth == 0 else None
+        probed = None if halted is None else halted.probed
+        return None if probed is None or probed.place.is_bare else probed
+
+    def _variable(self, probed: ProbedFrame, slot: int, kind: str) -> ProbedVariable:
         """The variable in a slot.
 
         Raises:
             InvalidSlot: none has a value there.
             TypeMismatch: it is of another type.
         """
-        assert halted.probed is not None
-        found = halted.probed.variable(slot)
+        found = probed.variable(slot)
         if found is None:
             raise InvalidSlot(detail=f"no variable has a value in slot {slot}")
         if found.letter != kind:
@@ -136,27 +144,27 @@ class ProbedFrameEngine:
         return found
 
     def _get(self, thread: Thread | None, depth: int, slot: int, kind: str) -> Any:
-        halted = self._halted(thread)
-        if halted is None or halted.probed is None or depth != 0:
+        probed = self._probed(thread, depth)
+        if probed is None:
             return NotImplemented
-        found = self._variable(halted, slot, kind)
-        value = halted.probed.get(found.place)
+        found = self._variable(probed, slot, kind)
+        value = probed.get(found.place)
         return value if kind == "L" else value.value
 
     def _set(
         self, env: Env, thread: Thread | None, depth: int, slot: int, value: Any, kind: str
     ) -> Any:
-        halted = self._halted(thread)
-        if halted is None or halted.probed is None or depth != 0:
+        probed = self._probed(thread, depth)
+        if probed is None:
             return NotImplemented
-        found = self._variable(halted, slot, kind)
+        found = self._variable(probed, slot, kind)
         if kind != "L":
-            halted.probed.put(found.place, self._boxed(value, kind))
+            probed.put(found.place, self._boxed(value, kind))
             return None
         if not found.takes:
             raise OpaqueFrame(detail="the class file does not say which objects the variable takes")
         self._check_object(value, found.signature or found.takes, env, thread)
-        halted.probed.put(found.place, value)
+        probed.put(found.place, value)
         return None
 
     def _check_object(self, value: Any, signature: str, env: Env, thread: Any) -> None:
@@ -211,14 +219,14 @@ class ProbedFrameEngine:
         """The receiver of a frame's method."""
         with named("get_local_instance"):
             above = self._vm.breakpoints.frames_above(thread) if depth >= 0 else 0
-            halted = self._halted(thread)
-            if halted is None or halted.probed is None or depth != 0:
+            probed = self._probed(thread, depth)
+            if probed is None:
                 return self._objects.get_local_instance(env, thread, depth + above)
             lookup = self._vm.lookup_env
             method: Any = lookup.get_frame_location(alive(env, thread), above).method
             if method.is_static:
                 raise InvalidSlot(detail="a static method has no instance")
-            return halted.probed.get(self._variable(halted, 0, "L").place)
+            return probed.get(self._variable(probed, 0, "L").place)
 
     def get_local_variable_table(self, env: Env, method: Method) -> list[LocalVariableEntry]:
         """The variables of a method, where they were before it got probes."""

@@ -82,6 +82,8 @@ class ProbedPlace(NamedTuple):
     """The variables that have a value there."""
     named: list[tuple[Variable, ProbedVariable]]
     """Those with names, once somebody has asked for them."""
+    is_bare: bool
+    """Whether the array has no variables, because the method would be too large with them."""
 
     @staticmethod
     def of(site: Site, probe: Probe, first: int) -> ProbedPlace:
@@ -95,7 +97,8 @@ class ProbedPlace(NamedTuple):
         Raises:
             ProtocolError: its shape is malformed.
         """
-        head, *parts = site.shape.split(".")
+        letter, *parts = site.shape.split(".")
+        head = letter.upper()
         if head not in ("P", *_CANNOT_RESTART) or len(parts) % _PARTS:
             raise ProtocolError("the agent described a place of a probe wrongly")
         found = []
@@ -106,7 +109,8 @@ class ProbedPlace(NamedTuple):
                 takes = signature or letter
             found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
         stays, cannot_restart = _STAYS.get(head), _CANNOT_RESTART.get(head)
-        return ProbedPlace(probe, stays, cannot_restart, site.line, found, [])
+        is_bare = letter.islower()
+        return ProbedPlace(probe, stays, cannot_restart, site.line, found, [], is_bare)
 
 
 def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
