@@ -220,7 +220,8 @@ class ProbedEventEngine:
             if isinstance(known, tuple):
                 self._take_out(key, known[1])
             else:
-                self.probes.change({}, [key], self._accessing(key[1]))
+                field = key[1]
+                self.probes.change({}, [key], self._accessing(field, self._naming(field)))
 
     # ---- switching events ------------------------------------------------------------------
 
@@ -449,19 +450,18 @@ class ProbedEventEngine:
             if key in self._watches:
                 raise Duplicate
             number = self._vm._agent.watch_by_probes(self.probes.number, klass, field)
-            declaring = field.declaring_class
-            owners = [declaring, *declaring.subclasses()]
+            loaded = self._naming(field)
             probe = event_probe(
                 Site.READ if event is Event.FIELD_ACCESS else Site.WRITE,
                 event,
                 Operand(Kind.TARGET, "L"),
                 _VALUE,
                 about=int(number),
-                owners="\n".join(exactly(one.name) for one in owners),
+                owners="\n".join(map(exactly, self._owners(field, loaded))),
                 members=exactly(field.name),
                 classes=self._nest(field),
             )
-            self.probes.change({key: [probe]}, [], self._accessing(field))
+            self.probes.change({key: [probe]}, [], self._accessing(field, loaded))
             self._watches[key] = env._number
 
     def _unwatch(self, function: str, env: Env, event: Event, klass: Any, field: Any) -> None:
@@ -470,7 +470,8 @@ class ProbedEventEngine:
             if (event, field) not in self._watches:
                 raise NotFound
             del self._watches[event, field]
-            self.probes.change({}, [(event, field)], self._accessing(field))
+            places = self._accessing(field, self._naming(field))
+            self.probes.change({}, [(event, field)], places)
 
     def _nest(self, field: Any) -> str | None:
         """Patterns for the classes that can name a private field; ``None`` for any other."""
@@ -479,12 +480,29 @@ class ProbedEventEngine:
         nest = exactly(field.declaring_class.name.partition("$")[0])
         return f"{nest}\n{nest}$*"
 
-    def _accessing(self, field: Any) -> list[Any]:
-        """The loaded classes whose constants may name a field."""
+    def _naming(self, field: Any) -> list[Any]:
+        """The loaded classes that can name a field."""
+        if not field.modifiers & FieldModifiers.PRIVATE:
+            return list(self._vm.classes())
+        outermost = field.declaring_class.name.partition("$")[0]
+        nest = self._vm.classes(f"{exactly(outermost)}*")
+        return [one for one in nest if one.name.partition("$")[0] == outermost]
+
+    def _owners(self, field: Any, loaded: Sequence[Any]) -> list[str]:
+        """The classes, among those that can name a field, that code may name as its owner."""
+        declaring = field.declaring_class
+        below = self._vm.map.is_assignable_from(loaded, declaring).check().value
+        found = [
+            one.name
+            for one, is_below in zip(loaded, below, strict=True)
+            if is_below and not one.is_array
+        ]
+        return list(dict.fromkeys([declaring.name, *found]))
+
+    def _accessing(self, field: Any, loaded: Sequence[Any]) -> list[Any]:
+        """Those loaded classes whose constants may name a field."""
         vm = self._vm
-        nest = self._nest(field)
-        found = [one for pattern in (nest or "*").split("\n") for one in vm.classes(pattern)]
-        classes = self.probes.modifiable(found)
+        classes = self.probes.modifiable(loaded)
         pools = vm.lookup_env.map.get_constant_pool(classes)
         name = encode(field.name)
         constant = b"\x01" + len(name).to_bytes(2, "big") + name
