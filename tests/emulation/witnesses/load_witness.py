@@ -5,7 +5,7 @@
 Where threads wait for each other no run is like another, so those of two JVMs cannot be compared.
 Here one JVM has both: it was started for events, which one session asks for; another has them
 emulated, so that its probes are in the same code. Each thread's events must be the same, in the
-same order, with the same values. Of Spark only exceptions are compared.
+same order, with the same values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,13 @@ import compiler  # noqa: E402
 import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
-from emulation.witnesses.program_witness import EVENTS, Lines, first_difference, rows_of  # noqa: E402
+from emulation.witnesses.program_witness import (  # noqa: E402
+    EVENTS,
+    Before,
+    Lines,
+    first_difference,
+    rows_of,
+)
 from jvmti.interface.capabilities import Capabilities  # noqa: E402
 from jvmti.interface.constants import ClassStatus  # noqa: E402
 from programs import VARIABLES, JavaProgram, JavaPrograms  # noqa: E402
@@ -56,6 +62,25 @@ NEEDED = Capabilities.of(
 )
 
 
+H2 = (
+    "org.h2.engine.SessionLocal",
+    "org.h2.expression.condition.CompareLike",
+    "org.h2.jdbc.JdbcStatement",
+    "org.h2.message.DbException",
+    "org.h2.mvstore.db.MVTable",
+    "org.h2.mvstore.tx.Transaction",
+    "org.h2.table.TableFilter",
+    "org.h2.value.ValueVarchar",
+)
+SPARK = (
+    "org.apache.spark.scheduler.TaskSetManager",
+    "org.apache.spark.storage.memory.MemoryStore",
+    "org.apache.spark.executor.Executor$TaskRunner",
+    "org.apache.spark.scheduler.DAGScheduler",
+    "org.apache.spark.storage.BlockManager",
+)
+
+
 class Work(NamedTuple):
     """A program at work."""
 
@@ -63,9 +88,11 @@ class Work(NamedTuple):
     run: Callable[[], str]
     """Has it do the same once more; what it answers."""
     classes: tuple[str, ...]
-    """The classes whose calls, lines and fields are compared; for none, only exceptions are."""
+    """The classes whose calls, lines and catches are compared."""
     threads: str
     """A pattern for the names of the threads that are compared."""
+    fields: tuple[str, ...] = ()
+    """Those of the classes whose fields are compared, too, each of which is a change of probes."""
     excused: Mapping[str, str] = MappingProxyType({})
     """Exceptions, by class, that are not made where they say, with the reason."""
 
@@ -84,17 +111,9 @@ def database(started: JavaPrograms, threads: int) -> Work:
     return Work(
         program.pid,
         running(program),
-        (
-            "org.h2.engine.SessionLocal",
-            "org.h2.expression.condition.CompareLike",
-            "org.h2.jdbc.JdbcStatement",
-            "org.h2.message.DbException",
-            "org.h2.mvstore.db.MVTable",
-            "org.h2.mvstore.tx.Transaction",
-            "org.h2.table.TableFilter",
-            "org.h2.value.ValueVarchar",
-        ),
+        H2,
         "load .*",
+        H2,
     )
 
 
@@ -103,7 +122,7 @@ def spark(started: JavaPrograms, threads: int) -> Work:
     kept = {name: value for name, value in os.environ.items() if name not in VARIABLES}
     kept |= {
         "JAVA_HOME": str(jvms.home_for_spark(started.jvm)),
-        "JAVA_TOOL_OPTIONS": reserved(),
+        "JAVA_TOOL_OPTIONS": " ".join([reserved(), *jvms.QUICK]),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_SUBMIT_ARGS": "--driver-memory 1g pyspark-shell",
         "PYSPARK_PYTHON": sys.executable,
@@ -115,8 +134,9 @@ def spark(started: JavaPrograms, threads: int) -> Work:
     return Work(
         int(ready.split()[1]),
         running(program),
-        (),
+        SPARK,
         r"dag-scheduler-event-loop|Thread-\d+|(Executor task|dispatcher-|broadcast-|task-result).*",
+        SPARK[:2],
         {
             "Lorg/apache/spark/sql/catalyst/ExtendedAnalysisException;": "has the trace of another",
             "Lorg/apache/spark/SparkRuntimeException;": "was read from what an executor has sent",
@@ -184,6 +204,22 @@ def emulated(vm: jvmti.VM) -> Any:
     return env
 
 
+def locating(late: jvmti.VM) -> Before:
+    """Finds what the indices of another session's methods were before they got probes."""
+
+    def before(method: Any, locations: Sequence[int]) -> Sequence[int]:
+        [same] = [
+            one
+            for one in late.find_class(method.class_name).methods
+            if (one.name, one.signature) == (method.name, method.signature)
+        ]
+        probes = late.breakpoints.event_probes
+        assert probes is not None
+        return probes.before(same, locations)
+
+    return before
+
+
 def streamed(native: jvmti.VM, late: jvmti.VM, work: Work) -> dict[str, tuple[Any, Any]]:
     """The events of some classes by thread, those of the VM and those of probes."""
     made = emulated(late)
@@ -194,15 +230,14 @@ def streamed(native: jvmti.VM, late: jvmti.VM, work: Work) -> dict[str, tuple[An
     ]
     with ExitStack() as stack:
         for vm, env in ((late, made), (native, native.env)):
-            for name in classes:
-                cls = vm.find_class(name)
+            for cls in map(vm.find_class, {*work.fields} & {*classes}):
                 for field in env.get_class_fields(cls):
                     env.set_field_access_watch(cls, field)
                     env.set_field_modification_watch(cls, field)
         wanted: dict[str, Any] = {"classes": classes, "policy": "wait"}
         probed = stack.enter_context(made.stream([*EVENTS, "SingleStep"], **wanted))
         assert set(probed.emulated) == {*EVENTS, "SingleStep"}, probed.emulated
-        stack.enter_context(Lines(native, classes))
+        stack.enter_context(Lines(native, classes, locating(late)))
         events = stack.enter_context(native.env.stream([*EVENTS, "Breakpoint"], **wanted))
         assert not events.emulated
         found = read_while([events, probed], work.run)
@@ -399,7 +434,7 @@ def main() -> int:
                 good, said = exceptions_compared(work, *excepted(native, late, work))
                 failed |= not good
                 print(f"{version}, {name}: {said}", flush=True)
-                both = streamed(native, late, work) if work.classes else {}
+                both = streamed(native, late, work)
                 for thread, (one, other) in sorted(both.items()):
                     if one != other:
                         failed = 1

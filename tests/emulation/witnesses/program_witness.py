@@ -34,6 +34,7 @@ import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from emulation.witnesses import place_witness  # noqa: E402
+from jvmti.classfile.opcodes import instructions  # noqa: E402
 from jvmti.interface.errors import Error  # noqa: E402
 from jvmti.target.agent_library import library_for_executable  # noqa: E402
 from programs import JavaProgram, JavaPrograms  # noqa: E402
@@ -185,11 +186,23 @@ def variables(env: Any, shown: Shown, table: Sequence[Any], event: Any) -> list[
     return found
 
 
-class Lines:
-    """Breakpoints on all lines of some classes, while a ``with`` block runs."""
+Before = Callable[[Any, Sequence[int]], Sequence[int]]
 
-    def __init__(self, vm: jvmti.VM, classes: Sequence[str]) -> None:
+
+class Lines:
+    """Breakpoints on all lines of some classes, while a ``with`` block runs.
+
+    Args:
+        vm: the VM.
+        classes: the names of the classes.
+        before: for methods that have probes, the indices that theirs had before.
+    """
+
+    def __init__(
+        self, vm: jvmti.VM, classes: Sequence[str], before: Before = lambda method, given: given
+    ) -> None:
         self._env = vm.env
+        self._before = before
         self.methods: dict[Any, Sequence[Any]] = {}
         """The methods with code, and their tables of local variables."""
         self._places: list[tuple[Any, int]] = []
@@ -205,7 +218,17 @@ class Lines:
                     lines = {one.start_location for one in vm.env.get_line_number_table(method)}
                 except jvmti.errors.AbsentInformation:
                     continue  # made by a compiler
-                self._places += [(method, location) for location in sorted(lines)]
+                first = self._first(method)
+                self._places += [(method, one or first) for one in sorted(lines)]
+
+    def _first(self, method: Any) -> int:
+        """Where the first line begins: a loop to it leads behind the probe of the entry, unlike
+        what begins the method again.
+        """
+        code = instructions(self._env.get_bytecodes(method))
+        heads = {one.target for one in code if one.target and one.target < one.location}
+        found = sorted(heads)[:1]
+        return found[0] if found and self._before(method, found)[0] == 0 else 0
 
     def __enter__(self) -> Lines:
         for place in self._places:
