@@ -4,7 +4,8 @@ import java.io.InputStreamReader;
 /**
  * Calls small methods, which are compiled for themselves: no caller knows which of many it calls.
  * {@code run MILLIS} runs it. {@code compare MILLIS} compares texts, for which compiled code has
- * instructions of its own, and allocates arrays, for which it calls the VM.
+ * instructions of its own, and allocates arrays, for which it calls the VM. {@code load MILLIS} waits
+ * for memory, in a method that is compiled into its caller.
  */
 public class Shapes {
   interface Shape {
@@ -72,6 +73,38 @@ public class Shapes {
     while (System.nanoTime() < until) sink += compare(names);
   }
 
+  static class Far {
+    long value;
+    long p1, p2, p3, p4, p5, p6, p7;
+
+    long loaded() {
+      return value;
+    }
+  }
+
+  /** Each load has to wait for the one before. */
+  static long follow(Far[] all) {
+    long sum = 0;
+    int at = 0;
+    for (int i = 0; i < all.length; i++) {
+      long value = all[at].loaded();
+      if (value > sum) sum ^= value;
+      at = (int) value;
+    }
+    return sum;
+  }
+
+  static void load(long millis) {
+    Far[] all = new Far[1 << 18];
+    for (int i = 0; i < all.length; i++) all[i] = new Far();
+    // A way through all of them, in which no processor finds a rule.
+    for (int i = 0; i < all.length; i++) {
+      all[i].value = (i * 1_103_515_245L + 12_345) & (all.length - 1);
+    }
+    long until = System.nanoTime() + millis * 1_000_000;
+    while (System.nanoTime() < until) sink += follow(all);
+  }
+
   public static void main(String[] arguments) throws Exception {
     BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
     System.out.println("ready");
@@ -80,6 +113,8 @@ public class Shapes {
       long millis = Long.parseLong(words[1]);
       if (words[0].equals("run")) {
         run(millis);
+      } else if (words[0].equals("load")) {
+        load(millis);
       } else {
         compareAll(millis);
       }

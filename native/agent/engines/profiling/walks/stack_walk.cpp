@@ -278,6 +278,15 @@ jint StackWalk::ask(JNIEnv* jni, void* context, jint depth, jint from) {
 }
 
 #ifdef __x86_64__
+// A processor charges the time of an instruction that is slow to the next one, which may be of
+// another method that was compiled into this one: so this asks for the one before.
+jint StackWalk::from_before(JNIEnv* jni, const void* context, jint depth) {
+  ucontext_t changed;
+  std::memcpy(&changed, context, sizeof changed);
+  registers_of(&changed)[REG_RIP] -= 1;
+  return ask(jni, &changed, depth);
+}
+
 // The number of frames from code at the edge of its frame; otherwise none.
 jint StackWalk::from_edge(JNIEnv* jni, void* context, jint depth) {
   FrameEdge edge(registers_of(context));
@@ -306,6 +315,7 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
   if (in_library) anchor_.complete(jni);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   jint found = in_library ? -1 : from_edge(jni, context, depth);
+  if (found == kNoJavaFrames) found = from_before(jni, context, depth);
   if (found <= 0) found = ask(jni, context, depth);
   // In a stub the frame is not complete, and a leaf function of the VM leaves no trace of the frame
   // below.  Its caller can be walked, where we find it: by the return address on top of the stack,

@@ -51,6 +51,7 @@ class StackWalk : NoCopy {
   Outcome attempt(JNIEnv* jni, void* context, const CodeRanges& ranges, jint depth);
   // How many frames; `from` frames stay before them.
   jint ask(JNIEnv* jni, void* context, jint depth, jint from = 0);
+  jint from_before(JNIEnv* jni, const void* context, jint depth);
   jint from_edge(JNIEnv* jni, void* context, jint depth);
 
   std::atomic<pid_t> owner_;
