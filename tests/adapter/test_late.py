@@ -234,3 +234,25 @@ def test_a_step_out_to_a_call_without_probes_ends_at_the_end_and_says_so(
     assert client.top(thread)["line"] == line("RETURN")
     assert client.locals(thread)["count"]["value"] == count
     client.disconnect()
+
+
+def test_a_call_that_returns_early_stops_in_its_caller_or_says_why_not(
+    program: JavaProgram, client: Client
+) -> None:
+    """The first caller began before it got probes, the next has them."""
+    client.attach(program.pid, line("GROSS"), sourcePaths=[str(SOURCE.parent)])
+    thread = client.stopped("breakpoint")
+    count = client.locals(thread)["count"]["value"]
+    client.ask("returnEarly", frameId=client.top(thread)["id"], value="count + 4000")
+    body = client.event("stopped")
+    assert body["description"].startswith("about to leave for Debugged.work, which began before")
+    assert client.locals(thread)["count"]["value"] == count
+    with pytest.raises(Failed, match="is about to end, and its callers began before"):
+        client.ask("next", threadId=thread)
+    client.go("continue", thread)
+    count = client.locals(thread)["count"]["value"]
+    client.ask("returnEarly", frameId=client.top(thread)["id"], value="count + 4000")
+    assert "description" not in client.event("stopped")
+    assert client.top(thread)["line"] == line("BOTH")
+    assert client.locals(thread)["first"]["value"] == str(int(count) + 4000)
+    client.disconnect()

@@ -10,12 +10,14 @@ from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.interface.errors import Error
-from jvmti.model.debug.stepping import Steps
+from jvmti.interface.signatures import matcher
+from jvmti.model.debug.stepping import How, Steps, about_to_leave
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
     from jvmti.adapter.stopping.stepping import RunRequests
+    from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop
     from jvmti.model.threads.frames import Frame
     from jvmti.model.threads.java_thread import Thread
@@ -133,14 +135,40 @@ class LeavingRequests:
             raise RequestFailed("only the topmost frame can return; step out of those above first")
         text = given.text("value", "")
 
-        def leave() -> None:
+        def leave() -> Method | None:
             value = self._evaluation.value(reference, text) if text.strip() else None
             reference.frame().return_(value)
-            self._running.begin(halted, "over", "line")
+            caller = self._unprobed_caller(halted.thread)
+            if caller is None:
+                self._running.begin(halted, "over", "line")
+            return caller
 
-        self._session.run(halted, leave)
-        self._running.let_run(halted, given)
+        caller = self._session.run(halted, leave)
+        if caller is None:
+            self._running.let_run(halted, given)
+        else:
+            self._session.conversation.afterwards(lambda: self._about_to_leave(halted, caller))
         return {}
+
+    def _unprobed_caller(self, thread: Thread) -> Method | None:
+        """The caller of a thread's topmost method, if it cannot stop there; its next calls can."""
+        session = self._session
+        if not session.is_late:
+            return None
+        skipped = self._running.skipped_classes
+        skips = None if skipped is None else matcher(skipped)
+        probes = session.vm.breakpoints.step_probes
+        return probes.prepare(session, thread, How.OUT, skips).lacking
+
+    def _about_to_leave(self, halted: HaltedThread, caller: Method) -> None:
+        """The thread stays where it is, as at the end of a method that steps cannot leave."""
+        self._session.conversation.event(
+            "stopped",
+            reason="step",
+            description=about_to_leave(caller),
+            threadId=halted.id,
+            allThreadsStopped=self._session.halted.whole.is_stopped,
+        )
 
 
 __all__ = ["LeavingRequests"]

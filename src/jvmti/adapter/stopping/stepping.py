@@ -206,6 +206,11 @@ class RunRequests:
             # Its Python thread takes the agent's reply, and the next stop, while this one answers.
             session.halted.resume(halted, begun)
 
+    @property
+    def skipped_classes(self) -> str | None:
+        """Patterns for the classes that steps pass over, one a line."""
+        return self._step_filters().classes
+
     def _step_filters(self) -> StepFilters:
         """The filters of the configuration, with what they know of methods."""
         configuration = self._session.configuration

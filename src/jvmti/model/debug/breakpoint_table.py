@@ -198,6 +198,11 @@ class BreakpointTable:
         halted = self.halted(thread)
         return None if halted is None else halted.probed
 
+    def leaves_early(self, thread: Thread) -> bool:
+        """Whether a thread at a stop is to return early from a frame that a probe has stopped."""
+        found = self._probed.get(id(thread))
+        return found is not None and found[1].leaves
+
     def above_in(self, methods: Sequence[Method], thread: Any) -> int:
         """The number of frames on top of a stack that belong to the probe, without asking the agent
         in most cases.

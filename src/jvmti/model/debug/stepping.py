@@ -196,25 +196,29 @@ class Steps(StopRequest):
 
     def _prepare(self, stack: Stack | None) -> tuple[int, bytes]:
         """The environment of the agent's call for a step, and its encoded arguments."""
-        probes, ends, code = 0, False, -1
+        probes, ends, code, how = 0, False, -1, self.how
         if self._by_probes is not None:
             probes = self._by_probes.number
+            leaves = self._vm.breakpoints.leaves_early(self.thread)
+            if leaves and how is How.OVER:
+                how = How.OUT  # it comes by no more lines of its method
             callers = self._by_probes.prepare(
-                self._needs, self.thread, self.how, self._skips_class, stack
+                self._needs, self.thread, how, self._skips_class, stack
             )
             code = callers.code
             ends = callers.lacking is not None or not callers.has_any
             self.unprobed_caller = callers.lacking
-            if ends and self.how is not How.INTO:
+            if ends and how is not How.INTO and not leaves:
                 self._check_place()
             self._end_reflected()
             if callers.reflects:
                 self._reflected = ReflectedCalls(self._vm, self.thread, self._add_reflected)
             at = self._current or self._at
-            if at is not None and at.is_at_end:
+            if leaves or (at is not None and at.is_at_end):
                 if not callers.has_any:
+                    method = "the method" if at is None else at.method
                     raise NotAvailable(
-                        detail=f"{at.method} is about to end, and its callers began before "
+                        detail=f"{method} is about to end, and its callers began before "
                         "their classes got probes: put a breakpoint where the thread comes by next"
                     )
                 ends = False
@@ -223,7 +227,7 @@ class Steps(StopRequest):
         made = [] if foreseen is None else list(foreseen.made)
         if made != self.foreseen:  # as a rule they are those of the step before
             self.foreseen, self._calls = made, encoded(made)
-        calls, how = self._calls, self.how
+        calls = self._calls
         arguments = self._number, self.thread, how, self.by_line, probes, ends, code, calls
         if self._sent is None or self._sent[0] != arguments:  # as a rule the last step had the same
             self._sent = arguments, codec_of(_STEP).encode(self._vm._session, arguments)
@@ -304,8 +308,18 @@ def end_in_words(stop: Stop) -> str | None:
     caller = stop.request.unprobed_caller if isinstance(stop.request, Steps) else None
     if caller is None:
         return f"about to leave the method{by}"
+    return about_to_leave(caller, by)
+
+
+def about_to_leave(caller: Method, by: str = "") -> str:
+    """Words for a thread that no step stops in its caller.
+
+    Args:
+        caller: the method, whose call began before it got probes.
+        by: how the thread leaves for it.
+    """
     name = printable(f"{caller.class_name}.{caller.name}")
     return f"about to leave{by} for {name}, which began before it got probes: no step stops in it"
 
 
-__all__ = ["How", "Steps", "end_in_words"]
+__all__ = ["How", "Steps", "about_to_leave", "end_in_words"]

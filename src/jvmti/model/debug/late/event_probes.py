@@ -52,6 +52,11 @@ class HaltedFrame:
         return self._descriptor()
 
     @property
+    def leaves(self) -> bool:
+        """Whether its method is to return early."""
+        return self._probed is not None and self._probed.leaves
+
+    @property
     def probed(self) -> ProbedFrame | None:
         """Its variables, and how to leave it; ``None`` if the probe is in a frame further up, such
         as a constructor of the exception that it throws.

@@ -261,7 +261,10 @@ class ProbedFrame:
         place: the contents of the array.
         at_event: whether the probe reports an event, so that the agent knows the array by the
             thread.
+        leaves: whether the method is to return early, so that it comes by no more probes.
     """
+
+    leaves = False
 
     def __init__(self, vm: VM, place: ProbedPlace, values: Any, *, at_event: bool = False) -> None:
         self.at_event = at_event
@@ -309,6 +312,7 @@ class ProbedFrame:
         objects = self._vm.find_class("java.lang.Object")
         self.check_stays()
         self.put(0, self._vm.jni.new_object_array(1, objects, value))
+        self.leaves = True
 
     def restart(self) -> None:
         """Begin the method again when the thread resumes.
