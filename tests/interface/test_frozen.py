@@ -68,3 +68,12 @@ def test_what_a_class_defines_itself_is_left_alone() -> None:
     assert one == one
     assert one != Event("x")
     assert len({one, Event("x")}) == 2
+
+
+def test_a_field_without_a_default_cannot_follow_one_with_a_default() -> None:
+    with pytest.raises(TypeError, match="a field of Wrong without a default follows"):
+
+        @frozen
+        class Wrong:
+            size: int = 3
+            name: str  # type: ignore[misc]

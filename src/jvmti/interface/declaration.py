@@ -15,7 +15,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from types import FunctionType, SimpleNamespace
+from types import FunctionType
 from typing import Any, ParamSpec, TypeVar
 
 from jvmti.interface.frozen import frozen
@@ -129,10 +129,12 @@ class Declaration:
 
 @cache
 def _resolved(annotation: str, module: str) -> Any:
-    """An annotation that a module has, resolved: declarations share most of them."""
-    holder = SimpleNamespace(__annotations__={"annotation": annotation})
-    names = sys.modules[module].__dict__
-    return typing.get_type_hints(holder, names, include_extras=True)["annotation"]
+    """An annotation that a module has, resolved: declarations share most of them.
+
+    As `typing.get_type_hints` does, which takes twice as long.
+    """
+    found = eval(annotation, sys.modules[module].__dict__)
+    return type(None) if found is None else found
 
 
 def declarations(interface: type) -> dict[str, Declaration]:

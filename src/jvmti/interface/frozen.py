@@ -1,14 +1,17 @@
 """Frozen dataclasses that cost little to make.
 
 `dataclasses.dataclass` compiles six functions for each frozen class, half a millisecond before
-Python 3.13, and this package has more than a hundred of them.  Here only ``__init__`` is compiled;
-all classes share the functions that compare, hash and print by fields.
+Python 3.13, and this package has more than a hundred of them.  Here only ``__init__`` is
+compiled, once for each number of fields; all classes share the functions that compare, hash and
+print by fields.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import cache
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 if TYPE_CHECKING:
@@ -55,28 +58,42 @@ def _made(cls: type[T], eq: bool) -> type[T]:
 
 
 def _init_of(cls: Any) -> Callable[..., None]:
-    parameters: list[str] = []
-    scope: dict[str, Any] = {"put": object.__setattr__}
-    for field in dataclasses.fields(cls):
-        if field.default is dataclasses.MISSING:
-            parameters.append(field.name)
-        else:
-            parameters.append(f"{field.name}=default_{field.name}")
-            scope[f"default_{field.name}"] = field.default
-    lines = [f"    put(self, {field.name!r}, {field.name})" for field in dataclasses.fields(cls)]
-    head = f"def __init__({', '.join(['self', *parameters])}):"
-    if hasattr(cls, "__post_init__"):
-        lines.append("    self.__post_init__()")
-    exec("\n".join([head, *lines, "    return"]), scope)
-    made: Any = scope["__init__"]
+    fields = dataclasses.fields(cls)
+    names = tuple(field.name for field in fields)
+    made = FunctionType(_init(names, hasattr(cls, "__post_init__")), _SCOPE)
+    defaults = [field.default for field in fields]
+    needed = defaults.count(dataclasses.MISSING)
+    if dataclasses.MISSING in defaults[needed:]:
+        raise TypeError(f"a field of {cls.__name__} without a default follows one with a default")
+    made.__defaults__ = tuple(defaults[needed:])
     made.__qualname__ = f"{cls.__qualname__}.__init__"
     made.__module__ = cls.__module__
-    made.__annotations__ = {
-        **{field.name: field.type for field in dataclasses.fields(cls)},
-        "return": None,
-    }
-    init: Callable[..., None] = made
-    return init
+    made.__annotations__ = {**{field.name: field.type for field in fields}, "return": None}
+    return made
+
+
+_SCOPE = {"put": object.__setattr__}
+
+
+def _init(names: tuple[str, ...], has_more: bool) -> CodeType:
+    """The code of a constructor, for fields of these names."""
+    code, places = _compiled_init(len(names), has_more)
+    constants = [names[place] if place >= 0 else one for one, place in places]
+    return code.replace(co_varnames=("self", *names), co_consts=tuple(constants))
+
+
+@cache
+def _compiled_init(count: int, has_more: bool) -> tuple[CodeType, list[tuple[Any, int]]]:
+    """The code for a number of fields; with each constant the field that it names, or -1."""
+    names = [f"_{number}" for number in range(count)]
+    lines = [f"    put(self, {name!r}, {name})" for name in names]
+    if has_more:
+        lines.append("    self.__post_init__()")
+    scope: dict[str, Any] = {}
+    exec("\n".join([f"def __init__({', '.join(['self', *names])}):", *lines, "    return"]), scope)
+    code: CodeType = scope["__init__"].__code__
+    places = {name: number for number, name in enumerate(names)}
+    return code, [(one, places.get(one, -1)) for one in code.co_consts]
 
 
 def _values(thing: Any) -> tuple[Any, ...]:

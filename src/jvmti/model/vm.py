@@ -17,7 +17,7 @@ from jvmti.env.services import CALLBACKS, CAPABILITY_POOL, HANDLERS, STREAMS
 from jvmti.events.callbacks import Callbacks
 from jvmti.events.enabling import Enabling
 from jvmti.events.handlers import HandlerError, Handlers
-from jvmti.events.streams.recording import Streams
+from jvmti.events.streams.opening import OfferedStreams
 from jvmti.interface.capabilities import FREE, Capabilities
 from jvmti.interface.constants import VMPhase
 from jvmti.interface.errors import InHeapCallback, TargetLost
@@ -190,7 +190,7 @@ class VM:
         provide(COUNTER, self._callbacks.jni)
         provide(CAPABILITY_POOL, self._capability_pool)
         provide(HANDLERS, self._handlers)
-        provide(STREAMS, Streams(self._session, enabling))
+        provide(STREAMS, OfferedStreams(self._session, enabling))
         provide(CALLBACKS, self._callbacks)
         self._session.hello(_name_of_this_process(), timeout)
 

@@ -18,6 +18,7 @@ from events.streams.streamed import rest_of
 from jvmti.env.events import EVENTS
 from jvmti.env.services import STREAMS
 from jvmti.events.streams.layout import record_fields, record_size
+from jvmti.events.streams.recording import Streams
 from jvmti.interface.errors import IllegalArgument, MustPossessCapability, ProtocolError
 
 if TYPE_CHECKING:
@@ -630,9 +631,10 @@ def test_garbage_from_the_controller_does_no_harm(streamed: Streamed) -> None:
 
 
 def test_memory_that_is_not_as_it_should_be_is_refused(streamed: Streamed) -> None:
-    streams: Any = streamed.vm._session.services[STREAMS]
+    offered: Any = streamed.vm._session.services[STREAMS]
+    streams = Streams(offered._session, offered._enabling)
     env = streamed.vm.env
-    arguments = ([65], 0, 1, 4096, 0, 0, [], None, None, None)
+    arguments: Any = ([65], 0, 1, 4096, 0, 0, [], None, None, None)
     unsealed = os.memfd_create("unsealed")
     os.ftruncate(unsealed, 1 << 24)
     pipe = os.pipe()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from jvmti.interface.constants import ThreadState
 from jvmti.interface.errors import CallTimeout, Error
 from jvmti.model.values.conversion import to_python
-from jvmti.model.values.overloads import choose, name_of_result
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ def call(
     static: bool = False,
 ) -> Any:
     """Call a method of an object or class; see ``obj.call``."""
+    from jvmti.model.values.overloads import choose, name_of_result
+
     vm: VM = cls._vm
     overload, made = choose(cls, name, arguments, signature=signature, static=static, receiver=item)
     result = overload.result
@@ -52,6 +53,8 @@ def call(
 
 def new(cls: Any, arguments: Sequence[Any], signature: str | None, timeout: float | None) -> Any:
     """Make an object; see ``cls.new``."""
+    from jvmti.model.values.overloads import choose
+
     vm: VM = cls._vm
     overload, made = choose(cls, "<init>", arguments, signature=signature)
     if cls.modifiers & _ABSTRACT:
