@@ -1,5 +1,6 @@
 // The debugger itself is `jvmti debug`, which VS Code starts here; the rest of this extension is in
-// package.json. There are two functions: the command to start, and the choice of a process.
+// package.json. There are four functions: the command to start, the choice of a process, and the two
+// requests that VS Code has no button for.
 "use strict";
 
 const { execFile } = require("node:child_process");
@@ -62,9 +63,53 @@ async function pickProcess() {
   }
 }
 
+/** Send a request of jvmti's own, and say why if it fails; its response, or nothing. */
+async function requested(session, command, given) {
+  try {
+    return await session.customRequest(command, given);
+  } catch (error) {
+    vscode.window.showErrorMessage(error.message);
+    return undefined;
+  }
+}
+
+/** Let the selected frame return the value of an expression. */
+async function returnEarly() {
+  const at = vscode.debug.activeStackItem;
+  if (at?.frameId === undefined) {
+    vscode.window.showErrorMessage("Select the topmost frame of a thread that has stopped.");
+    return;
+  }
+  const value = await vscode.window.showInputBox({
+    prompt: "The value to return, a Java expression; empty for void",
+  });
+  if (value !== undefined) {
+    await requested(at.session, "returnEarly", { frameId: at.frameId, value });
+  }
+}
+
+/** Compile the source in the editor, and replace the code of its classes in the program. */
+async function redefineClasses() {
+  const session = vscode.debug.activeDebugSession;
+  const source = vscode.window.activeTextEditor?.document;
+  if (session?.type !== "jvmti" || source?.uri.scheme !== "file") {
+    vscode.window.showErrorMessage("Open a source file of the program that is debugged.");
+    return;
+  }
+  await source.save();
+  const done = await requested(session, "redefineClasses", { sources: [source.uri.fsPath] });
+  for (const one of done?.classes ?? []) {
+    if (one.message) {
+      vscode.window.showErrorMessage(`${one.name}: ${one.message}`);
+    }
+  }
+}
+
 function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand("jvmti.pickProcess", pickProcess),
+    vscode.commands.registerCommand("jvmti.returnEarly", returnEarly),
+    vscode.commands.registerCommand("jvmti.redefineClasses", redefineClasses),
     vscode.debug.registerDebugAdapterDescriptorFactory("jvmti", {
       createDebugAdapterDescriptor: () =>
         new vscode.DebugAdapterExecutable(command(), ["debug"]),

@@ -255,4 +255,9 @@ def test_a_call_that_returns_early_stops_in_its_caller_or_says_why_not(
     assert "description" not in client.event("stopped")
     assert client.top(thread)["line"] == line("BOTH")
     assert client.locals(thread)["first"]["value"] == str(int(count) + 4000)
+    # From the console, for editors that send no requests of our own.
+    client.go("continue", thread)
+    client.evaluate(thread, "=py frame.return_(7)", context="repl")
+    client.go("next", thread)
+    assert client.locals(thread)["first"]["value"] == "7"
     client.disconnect()

@@ -104,9 +104,24 @@ def test_the_process_that_is_chosen_is_debugged(java_program: JavaPrograms) -> N
         adapter.stdin.flush()
         assert adapter.stdout.readline().startswith(b"Content-Length: ")
         adapter.stdin.close()
-    assert hosted("/nowhere/jvmti", program.pid)["messages"][0].startswith(
+    found = hosted("/nowhere/jvmti", program.pid)
+    assert found["messages"][0].startswith(
         "/nowhere/jvmti was not found: pip install 'jvmti[debug]' installs it"
     )
+    # Its commands send the requests that VS Code has no button for, and show what they answer.
+    assert found["requests"] == [
+        ["returnEarly", {"frameId": 7, "value": "n * 2"}],
+        ["redefineClasses", {"sources": ["/src/Order.java"]}],
+    ]
+    assert found["answers"] == [
+        "Select the topmost frame of a thread that has stopped.",
+        "Open a source file of the program that is debugged.",
+        "only the topmost frame can return",
+        "Order: no",
+    ]
+    page = (ROOT / "docs" / "editors" / "vscode.md").read_text()
+    for one in ABOUT["contributes"]["commands"][1:]:
+        assert f"*{one['category']}: {one['title']}*" in page
 
 
 def hosted(jvmti: str, pid: int) -> dict[str, Any]:

@@ -13,6 +13,7 @@ const vscode = {
   commands: { registerCommand: (name, run) => commands.set(name, run) },
   debug: { registerDebugAdapterDescriptorFactory: (type, made) => factories.set(type, made) },
   window: {
+    showInputBox: async () => "n * 2",
     showQuickPick: async (entries) => entries.find((one) => one.pid === wanted),
     showInformationMessage: (text) => messages.push(text),
     showErrorMessage: (text) => messages.push(text),
@@ -31,7 +32,25 @@ async function main() {
   require(extension).activate(context);
   const picked = await commands.get("jvmti.pickProcess")();
   const adapter = factories.get("jvmti").createDebugAdapterDescriptor();
-  console.log(JSON.stringify({ picked: picked ?? null, adapter, messages }));
+  const complaints = messages.splice(0);
+  const requests = [];
+  const session = {
+    type: "jvmti",
+    customRequest: async (command, given) => {
+      requests.push([command, given]);
+      if (command === "returnEarly") throw new Error("only the topmost frame can return");
+      return { classes: [{ name: "Order", redefined: false, message: "no" }, { name: "Line" }] };
+    },
+  };
+  const document = { uri: { scheme: "file", fsPath: "/src/Order.java" }, save: async () => true };
+  await commands.get("jvmti.returnEarly")();
+  await commands.get("jvmti.redefineClasses")();
+  vscode.debug.activeStackItem = { session, threadId: 3, frameId: 7 };
+  vscode.debug.activeDebugSession = session;
+  vscode.window.activeTextEditor = { document };
+  await commands.get("jvmti.returnEarly")();
+  await commands.get("jvmti.redefineClasses")();
+  console.log(JSON.stringify({ picked: picked ?? null, adapter, messages: complaints, requests, answers: messages }));
 }
 
 main();
