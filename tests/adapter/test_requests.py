@@ -90,6 +90,21 @@ def test_conditions_stop_only_the_threads_for_which_they_hold(begin: Begin) -> N
             assert local["n"]["value"].endswith("7")
         client.ask("continue", threadId=thread)
     assert len(numbers) >= 2
+    gross = line("GROSS")
+    for writes in ("net = 3", "=py net = 3"):
+        [refused] = client.breakpoints({"line": gross, "condition": writes})
+        assert not refused["verified"]
+        assert "`==` compares" in refused["message"]
+    # Python without a stopped thread, in a condition, and with its names.
+    known = client.ask("evaluate", expression="=py [one.name for one in vm.threads]")["result"]
+    assert "'main'" in known
+    client.breakpoints({"line": gross, "condition": "=py net >= 500 and count != 6"})
+    thread = client.stopped("breakpoint")
+    assert client.evaluate(thread, "=py net >= 500")["result"] == "true"
+    client.breakpoints({"line": gross, "condition": "net - net"})
+    client.ask("continue", threadId=thread)
+    client.stopped("breakpoint")
+    assert "so threads stop: a condition is a boolean, not int" in client.output("important")
     client.disconnect()
 
 

@@ -447,7 +447,7 @@ def test_a_python_condition_sees_the_stop(prompt: Prompt, stopping: JavaProgram)
     # One that fails stops the thread, and says why.
     prompt("%break Stopping.add if =py unknown > 3")
     prompt("%continue")
-    assert "its condition failed: NameError" in prompt("%wait 30")
+    assert "its condition failed: NameError: name 'unknown' is not defined" in prompt("%wait 30")
     prompt("%delete all")
     prompt("%continue")
     assert stopping.ask("join one")
@@ -467,6 +467,7 @@ REFUSED = {
     "%break add": "no thread has stopped, so the place needs its class",
     "%break Stopping.add:99999": "has no code at line 99999; the nearest lines",
     "%break Stopping.ad": "no method 'ad' of its own; did you mean 'add'",
+    "%break Stopping.add if n = 3": "this writes to the program at each hit; `==` compares",
     "%break Stopping.add sometimes": "'sometimes' is not understood",
     "%break Stopping.add every x": "every takes a number, not 'x'",
     '%break Stopping.add thread "x': "No closing quotation",

@@ -11,7 +11,7 @@ import jvmti
 from debug import stopping
 from debug.stopping import LINE, SOON, method
 from jvmti.errors import ExpressionError
-from jvmti.expressions import JavaCondition, condition
+from jvmti.expressions import JavaCondition, PythonCondition, condition
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +59,15 @@ def test_the_part_that_the_agent_decides(
 def test_a_condition_that_is_not_java_is_refused() -> None:
     with pytest.raises(ExpressionError):
         condition("n > ")
+
+
+@pytest.mark.parametrize(
+    "text", ["n = 3", "(n = 3)", "a && (open = true)", "!(n++ > 1) || m++", "n += 1"]
+)
+def test_a_condition_that_would_write_is_refused(text: str) -> None:
+    with pytest.raises(ExpressionError, match="writes to the program at each hit"):
+        condition(text)
+    assert condition("sum(n = 3) > 2").remaining  # where it is meant
 
 
 class Counted(JavaCondition):
@@ -112,6 +121,48 @@ def test_false_conditions_that_the_agent_decides_do_not_come_to_python(
     assert seen == hits
     assert when.asked == asked
     assert when.problem is None
+
+
+class CountedPython(PythonCondition):
+    """Counts how often Python is asked."""
+
+    asked = 0
+
+    def __call__(self, stop: Any) -> bool:
+        self.asked += 1
+        return super().__call__(stop)
+
+
+@pytest.mark.parametrize(
+    ("text", "hits", "asked"),
+    [
+        ("=py n == 7 and name == 'x7'", [7], 0),
+        ("=py n % 50 == 7", [7, 57], 100),
+        ("=py twice == limit", [4], 100),
+    ],
+)
+def test_conditions_in_python_are_decided_by_the_agent_too(
+    vm: jvmti.VM, program: JavaProgram, text: str, hits: list[int], asked: int
+) -> None:
+    when = CountedPython(text, {"limit": 8})
+    seen = []
+    with method(vm, "add").breakpoint(
+        line=LINE["sum"], when=when, do=lambda stop: seen.append(stop.locals["n"])
+    ):
+        assert program.ask("start t add 100") == "started"
+        program.ask("join t", timeout=SOON)
+    assert (seen, when.asked, when.problem) == (hits, asked, None)
+
+
+def test_a_condition_that_is_no_boolean_stops_the_thread(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    when = condition("n - n")
+    with method(vm, "add").breakpoint(line=LINE["sum"], when=when) as stops:
+        program.ask("start t add 2")
+        assert stops.next(SOON) is not None
+    program.ask("join t", timeout=SOON)
+    assert when.problem == "a condition is a boolean, not int (column 1 of 'n - n')"
 
 
 def test_a_condition_that_fails_stops_the_thread(vm: jvmti.VM, program: JavaProgram) -> None:

@@ -143,6 +143,9 @@ def test_python_expressions_see_the_model(frame: Frame) -> None:
     assert evaluate(frame, "=py locals['i'] * 2") == 84
     assert evaluate(frame, "=py this['number'] + len(vm.threads) > 7") is True
     assert evaluated(frame, "=py [1]").type == "list"
+    assert evaluate(frame, "=py sum(i for _ in range(2))") == 84
+    with pytest.raises(ExpressionError, match="NameError: name 'unheard' is not defined"):
+        evaluate(frame, "=py unheard")
     with pytest.raises(ExpressionError, match="not a Python expression"):
         evaluate(frame, "=py 1 +")
 

@@ -84,7 +84,7 @@ class CodePlace:
         raise NotReadable
 
     @functools.cached_property
-    def _variables(self) -> dict[str, str] | None:
+    def variables(self) -> dict[str, str] | None:
         """The signatures of the variables by their names; ``None`` where nothing says them."""
         env = self._vm.env_with("can_access_local_variables")
         try:
@@ -103,9 +103,9 @@ class CodePlace:
         return AgentValue("this", self._method.declaring_class.signature)
 
     def _named(self, name: str) -> AgentValue:
-        if self._variables is None:
+        if self.variables is None:
             raise NotReadable
-        signature = self._variables.get(name)
+        signature = self.variables.get(name)
         if signature is None:
             return self._field(self._this(), name)
         # The agent means something else by these.

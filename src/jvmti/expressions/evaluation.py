@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
 from jvmti.expressions.parsing import checked_text, parsed
+from jvmti.expressions.python_expression import PYTHON, PythonExpression
 from jvmti.expressions.running import model_value
 from jvmti.expressions.values.typed import Value
 from jvmti.interface.frozen import frozen
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 TIME_LIMIT = 5.0
 """The default time limit of an expression in seconds."""
-
-PYTHON = "=py "
-"""Begins an expression in Python over the model."""
 
 
 @frozen
@@ -43,7 +40,7 @@ def evaluate(frame: Frame, text: str, *, timeout: float | None = TIME_LIMIT) -> 
     Methods and constructors run on the thread that the caller's requests go to: in the body of a
     loop over stops, or in a handler, the stopped thread itself; otherwise a thread of the agent's,
     see docs/calling.md. Text that begins with ``=py`` is a Python expression over the model, with
-    the names ``frame``, ``this``, ``locals``, ``thread`` and ``vm``.
+    the names ``frame``, ``this``, ``locals``, ``thread``, ``vm`` and those of the variables.
 
     Args:
         frame: the frame.
@@ -91,7 +88,7 @@ def evaluated(
         ExpressionError, JavaException, CallTimeout and others: as for `evaluate`.
     """
     if checked_text(text).startswith(PYTHON):
-        return _in_python(frame, text[len(PYTHON) :], names or {})
+        return _in_python(frame, text, names or {})
     evaluator = Evaluator(frame, parsed(text), timeout, pure=pure)
     for name, (value, signature) in (names or {}).items():
         if name in text and evaluator.scope.variable(name) is None:
@@ -131,19 +128,7 @@ def _result(evaluator: Evaluator, value: Value) -> Evaluated:
 
 
 def _in_python(frame: Frame, text: str, more: Mapping[str, tuple[Any, str]]) -> Evaluated:
-    names = {name: value for name, (value, _) in more.items()} | {
-        "frame": frame,
-        "locals": frame.locals,
-        "thread": frame.thread,
-        "vm": frame._vm,
-    }
-    try:
-        code = compile(text.strip(), "<expression>", "eval")
-    except (SyntaxError, ValueError) as error:
-        raise ExpressionError(f"this is not a Python expression: {error}", text) from None
-    if "this" in code.co_names:
-        names["this"] = frame.this
-    found = eval(code, names)
+    found = PythonExpression(text).value(frame, {name: value for name, (value, _) in more.items()})
     return Evaluated(found, type(found).__name__)
 
 

@@ -1,26 +1,30 @@
-"""Java conditions of breakpoints: the part that the agent decides, and the rest.
+"""Conditions of breakpoints in Java or Python: the part that the agent decides, and the rest.
 
 The agent compares local variables and fields of objects with constants
 (`jvmti.model.debug.conditions`), and its probes compare lengths, too
 (`jvmti.tracing.conditions`). Of a condition whose parts are joined by ``&&``, it decides those that
 it can: where one is false, the thread does not stop and Python is not asked.  Otherwise the whole
-condition is evaluated in the frame.
+condition is evaluated in the frame. One in Python the agent decides if it is in the language of its
+own conditions, and all its names are variables of the frame.
 """
 
 from __future__ import annotations
 
 import keyword
 import logging
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluation import TIME_LIMIT, evaluated
 from jvmti.expressions.parsing import ParsedExpression, children, field, parsed
+from jvmti.expressions.python_expression import PYTHON, PythonExpression
 from jvmti.expressions.values import literals
 from jvmti.expressions.values.operators import ORDER_SYMBOLS, single
 from jvmti.interface.errors import Error
+from jvmti.model.debug import conditions
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -75,6 +79,7 @@ class JavaCondition:
         self.problem: str | None = None
         self._timeout = timeout
         self._expression = parsed(text)
+        _refuse_assignments(self._expression, self._expression.root)
         translator = _Translator(self._expression)
         self.in_agent, self.remaining = translator.split()
         self.variables = frozenset(translator.variables)
@@ -96,13 +101,7 @@ class JavaCondition:
     def __call__(self, stop: Stop) -> bool:
         """Whether it holds in the topmost frame; evaluated on the thread that waits."""
         try:
-            found = evaluated(stop.frame, self.text, timeout=self._timeout, names=stop.names)
-            if isinstance(found.value, bool):
-                return found.value
-            value = getattr(found.value, "value", None)
-            if isinstance(value, bool):
-                return value
-            raise ExpressionError(f"a condition is a boolean, not {found.type}", self.text)
+            return holds(stop, self.text, self._timeout)
         except Error as error:
             is_new, self.problem = self.problem != str(error), str(error)
             # A hot place says so a thousand times a second.
@@ -115,6 +114,67 @@ class JavaCondition:
 
     def __repr__(self) -> str:
         return f"<JavaCondition {self.text!r}>"
+
+
+class PythonCondition:
+    """A condition in Python, for ``when=`` as `JavaCondition`.
+
+    Attributes:
+        text: the condition, which begins with ``=py``.
+        in_agent: ``None``: only a place says which names are variables.
+        problem: the last error, or ``None``.
+    """
+
+    in_agent: str | None = None
+
+    def __init__(self, text: str, names: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self.text = text
+        self.problem: str | None = None
+        self._expression = PythonExpression(text)
+        self._names = names
+
+    def decided_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> DecidedPart:
+        """The part that the agent decides at places in loaded classes: all of it, or nothing."""
+        wanted = self._expression.names - {"this"}
+        try:
+            conditions.parse(self._expression.text)
+        except conditions.ConditionError:
+            return DecidedPart(None, self.text)
+        if all(wanted <= (CodePlace(vm, *one).variables or {}).keys() for one in places):
+            return DecidedPart(self._expression.text, None)
+        return DecidedPart(None, self.text)
+
+    def __call__(self, stop: Stop) -> bool:
+        """Whether it holds in the topmost frame; where it fails, the thread stops."""
+        try:
+            return bool(self._expression.value(stop.frame, {**self._names, "stop": stop}))
+        except Error as error:
+            self.problem = str(error)
+            return True
+
+    def __repr__(self) -> str:
+        return f"<PythonCondition {self.text!r}>"
+
+
+def holds(stop: Stop, text: str, timeout: float | None = TIME_LIMIT) -> bool:
+    """Whether a condition holds in the topmost frame of a stop.
+
+    Args:
+        stop: the stop.
+        text: the condition, in Java or behind ``=py`` in Python.
+        timeout: seconds for it.
+
+    Raises:
+        ExpressionError: it cannot be evaluated, or is no boolean of Java.
+        JavaException, CallTimeout and others: as for `evaluate`.
+    """
+    found = evaluated(stop.frame, text, timeout=timeout, names=stop.names)
+    if text.startswith(PYTHON):
+        return bool(found.value)
+    value = found.value if isinstance(found.value, bool) else getattr(found.value, "value", None)
+    if isinstance(value, bool):
+        return value
+    raise ExpressionError(f"a condition is a boolean, not {found.type}", text)
 
 
 def condition(text: str, *, timeout: float | None = TIME_LIMIT) -> JavaCondition:
@@ -133,6 +193,23 @@ def condition(text: str, *, timeout: float | None = TIME_LIMIT) -> JavaCondition
         ImportError: ``tree-sitter`` is not installed; ``pip install 'jvmti[debug]'`` does.
     """
     return JavaCondition(text, timeout=timeout)
+
+
+def _refuse_assignments(expression: ParsedExpression, node: Node) -> None:
+    """Refuse what would write to the program where it is meant to compare.
+
+    Raises:
+        ExpressionError: there is an assignment in place of a condition, or of a part of one.
+    """
+    inner = _inside(node)
+    if inner.type in ("assignment_expression", "update_expression"):
+        reason = "this writes to the program at each hit"
+        if inner.type == "assignment_expression" and expression.source(inner).count("=") == 1:
+            reason += "; `==` compares"
+        raise expression.error(inner, reason)
+    if inner.type in ("binary_expression", "unary_expression"):
+        for part in children(inner):
+            _refuse_assignments(expression, part)
 
 
 def _inside(node: Node) -> Node:
@@ -286,4 +363,4 @@ def _is_comparable(signature: str, literal: str, symbol: str) -> bool:
     return signature in _NUMBERS
 
 
-__all__ = ["JavaCondition", "condition"]
+__all__ = ["JavaCondition", "PythonCondition", "condition", "holds"]

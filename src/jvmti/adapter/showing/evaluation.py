@@ -11,6 +11,7 @@ from jvmti.adapter.showing.stacks import FrameReference
 from jvmti.adapter.showing.value_parts import Part
 from jvmti.adapter.stopped_threads import HaltedThread
 from jvmti.model.values.conversion import PRIMITIVE_NAMES
+from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
@@ -57,6 +58,10 @@ class Evaluation:
             Error: it cannot be evaluated, or what it calls throws.
         """
         return expressions.evaluated(frame, text, timeout=self.patience, names=stop.names).value
+
+    def holds(self, stop: Stop, text: str) -> bool:
+        """Whether a condition holds at a stop; errors as for `at`, and if it is no boolean."""
+        return expressions.holds(stop, text, self.patience)
 
     def typed(self, reference: FrameReference, text: str, *, pure: bool = False) -> Evaluated:
         """The value of an expression in a frame with its static type.
@@ -117,6 +122,9 @@ class EvaluateRequests:
     def evaluate(self, given: Arguments) -> dict[str, Any]:
         """The value of an expression."""
         text = given.text("expression")
+        in_python = text.startswith(expressions.PYTHON)
+        if in_python and not given.has("frameId") and not self._session.halted.all():
+            return self._without_frame(text)
         halted, reference = self._frame(given)
         as_hex = given.inner("format").flag("hex")
         # Pointing at a text must not run anything.
@@ -129,6 +137,15 @@ class EvaluateRequests:
             return shown
 
         return self._session.run(halted, read)
+
+    def _without_frame(self, text: str) -> dict[str, Any]:
+        """The value of a Python expression about the VM, while no thread has stopped."""
+        value = expressions.PythonExpression(text).value_without_frame(self._session.vm)
+        return {
+            "result": printable(repr(value)),
+            "type": type(value).__name__,
+            "variablesReference": 0,
+        }
 
     def _shown(
         self,

@@ -15,7 +15,7 @@ from jvmti.interface.errors import Error, NotAvailable, StopOver
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
-    from jvmti.adapter.stopping.java_condition import RuleCondition
+    from jvmti.adapter.stopping.java_condition import PythonRuleCondition, RuleCondition
     from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
@@ -119,13 +119,12 @@ class RuleFunctions:
         """The condition, which the agent decides as far as it can; ``None`` if there is none.
 
         Raises:
-            ExpressionError: it is not an expression of Java.
+            ExpressionError: it is not an expression of its language, or writes to the program.
             ImportError: ``tree-sitter`` is not installed.
         """
-        return (self._in_java() or self._holds) if self._rule.condition else None
+        return self._condition() if self._rule.condition else None
 
-    def _in_java(self) -> RuleCondition | None:
-        """The condition; ``None`` if it is in Python."""
+    def _condition(self) -> RuleCondition | PythonRuleCondition:
         from jvmti.adapter.stopping.java_condition import condition_of  # most have no condition
 
         return condition_of(self._rule.condition, self._holds)
@@ -142,10 +141,7 @@ class RuleFunctions:
             return None
         when = None
         if self._rule.condition:
-            condition = self._in_java()
-            if condition is None:
-                return None
-            when, rest = condition.decided_at(vm, places)
+            when, rest = self._condition().decided_at(vm, places)
             if when is None or rest is not None:
                 return None
         text = self._text_at(vm, places)
@@ -177,7 +173,7 @@ class RuleFunctions:
 
     def _holds(self, stop: Stop) -> bool:
         try:
-            value = self._evaluation.at(stop, stop.frame, self._rule.condition)
+            return self._evaluation.holds(stop, self._rule.condition)
         except StopOver:
             return False
         except (Error, LookupError, ValueError, TypeError, ArithmeticError) as error:
@@ -191,7 +187,6 @@ class RuleFunctions:
                 if isinstance(error, NotAvailable):
                     self._unreadable(explained(error))
             return True
-        return bool(value)
 
     def __call__(self, stop: Stop) -> None:
         """Log the text, or stop the thread."""

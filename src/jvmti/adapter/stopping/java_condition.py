@@ -1,12 +1,11 @@
-"""Conditions in Java, imported with the grammar of expressions once a breakpoint has one."""
+"""Conditions in Java or Python, imported with the grammar of expressions once one is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jvmti.expressions import JavaCondition
-from jvmti.expressions.evaluation import PYTHON
+from jvmti.expressions import PYTHON, JavaCondition, PythonCondition
 
 if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
@@ -29,14 +28,31 @@ class RuleCondition(JavaCondition):
         return self._holds(stop)
 
 
-def condition_of(text: str, holds: Callable[[Stop], bool]) -> RuleCondition | None:
-    """A condition; ``None`` if it is in Python, which no agent decides.
+class PythonRuleCondition(PythonCondition):
+    """The same in Python."""
+
+    def __init__(self, text: str, holds: Callable[[Stop], bool]) -> None:
+        super().__init__(text)
+        self._holds = holds
+
+    def __call__(self, stop: Stop) -> bool:
+        """See `PythonCondition`."""
+        return self._holds(stop)
+
+
+def condition_of(text: str, holds: Callable[[Stop], bool]) -> RuleCondition | PythonRuleCondition:
+    """A condition, whose part that the agent decides is left to it.
 
     Args:
         text: the condition.
         holds: evaluates it where a thread has stopped.
+
+    Raises:
+        ExpressionError: it is not an expression of its language.
+        ImportError: ``tree-sitter`` is not installed.
     """
-    return None if text.startswith(PYTHON) else RuleCondition(text, holds)
+    in_python = text.startswith(PYTHON)
+    return (PythonRuleCondition if in_python else RuleCondition)(text, holds)
 
 
-__all__ = ["RuleCondition", "condition_of"]
+__all__ = ["PythonRuleCondition", "RuleCondition", "condition_of"]

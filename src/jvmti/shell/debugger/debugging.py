@@ -21,7 +21,7 @@ from jvmti.shell.registry import UsageError
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
-    from jvmti.expressions import JavaCondition
+    from jvmti.expressions import JavaCondition, PythonCondition
     from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop, StopRequest
     from jvmti.model.threads.frames import Frame
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 NO_GRAMMAR = "Java expressions need another package ({}): pip install 'jvmti[debug]'"
 
-PYTHON = "=py "
-"""Begins an expression in Python, as in `jvmti.expressions`."""
 
 CONTEXT = 3
 """Lines of source that a stop shows before and after its own."""
@@ -398,34 +396,10 @@ def attend(vm: VM) -> None:
         found.attend()
 
 
-class PythonCondition:
-    """A condition in Python, with the names of the prompt; where it fails, the thread stops.
-
-    Attributes:
-        problem: why it could not be evaluated at the last hit, or ``None``.
-    """
-
-    def __init__(self, vm: VM, text: str, names: Mapping[str, Any]) -> None:
-        self.problem: str | None = None
-        self._vm = vm
-        self._code = compile(text, "<condition>", "eval")
-        self._names = names
-
-    def __call__(self, stop: Stop) -> object:
-        """Whether it holds where a thread has stopped."""
-        names = {**self._names, "vm": self._vm, "stop": stop, "frame": stop.frame}
-        try:
-            return eval(self._code, names)
-        except Exception as error:
-            self.problem = f"{type(error).__name__}: {error}"
-            return True
-
-
-def deciding(vm: VM, text: str, names: Mapping[str, Any]) -> JavaCondition | PythonCondition:
+def deciding(text: str, names: Mapping[str, Any]) -> JavaCondition | PythonCondition:
     """A condition that is more than the agent can decide.
 
     Args:
-        vm: the JVM.
         text: a Java expression, of which the agent decides what it can; or a Python one behind
             ``=py``.
         names: the variables of the prompt.
@@ -433,15 +407,10 @@ def deciding(vm: VM, text: str, names: Mapping[str, Any]) -> JavaCondition | Pyt
     Raises:
         UsageError: it is not an expression of that language, or Java's grammar is not installed.
     """
-    if text.startswith(PYTHON):
-        try:
-            return PythonCondition(vm, text.removeprefix(PYTHON).strip(), names)
-        except SyntaxError as error:
-            raise UsageError(f"this is not a Python expression: {error}") from None
-    from jvmti.expressions import condition
+    from jvmti.expressions import PYTHON, PythonCondition, condition
 
     try:
-        return condition(text)
+        return PythonCondition(text, names) if text.startswith(PYTHON) else condition(text)
     except ImportError as error:
         raise UsageError(NO_GRAMMAR.format(error)) from None
 
@@ -449,10 +418,8 @@ def deciding(vm: VM, text: str, names: Mapping[str, Any]) -> JavaCondition | Pyt
 __all__ = [
     "CONTEXT",
     "NO_GRAMMAR",
-    "PYTHON",
     "Debugging",
     "Entry",
-    "PythonCondition",
     "at_prompt",
     "attend",
     "debugging",

@@ -51,13 +51,12 @@ def printing(vm: VM, text: str, names: Mapping[str, Any]) -> Callable[[Stop], No
     Raises:
         UsageError: one of them is no expression.
     """
-    from jvmti.shell.debugger.debugging import PYTHON, deciding
+    from jvmti.shell.debugger.debugging import deciding
 
     *pairs, last = _BRACES.split(text)
     parts = list(zip(pairs[::2], pairs[1::2], strict=True))
     for _, expression in parts:
-        if not expression.startswith(PYTHON):
-            deciding(vm, expression, names)  # which parses it
+        deciding(expression, names)  # which parses it
 
     def value(stop: Stop, expression: str) -> str:
         from jvmti.expressions import evaluated

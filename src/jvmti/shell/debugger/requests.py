@@ -12,12 +12,12 @@ from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
-    from jvmti.expressions import JavaCondition
+    from jvmti.expressions import JavaCondition, PythonCondition
     from jvmti.model.debug.breakpoints import Breakpoint
     from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
     from jvmti.shell.debugger.break_places import Wanted
-    from jvmti.shell.debugger.debugging import Debugging, PythonCondition
+    from jvmti.shell.debugger.debugging import Debugging
 
 
 @magic()
@@ -105,13 +105,13 @@ def _placed(
     """A breakpoint, and its condition where the agent does not decide it alone."""
     from jvmti.model.debug.conditions import ConditionError
     from jvmti.shell.debugger import break_places
-    from jvmti.shell.debugger.debugging import PythonCondition, deciding
+    from jvmti.shell.debugger.debugging import deciding
 
     vm = debugger.vm
     how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
     how["do"] = do
     condition: JavaCondition | PythonCondition | None = None
-    if isinstance(how["when"], PythonCondition):
+    if how["when"] is not wanted.condition:
         condition = how["when"]
     try:
         made = break_places.placed(vm, place, **how)
@@ -119,7 +119,7 @@ def _placed(
         if wanted.condition is None:
             raise
         # More than the agent can decide: the rest is evaluated while the thread waits.
-        condition = decides = how["when"] = deciding(vm, wanted.condition, names)
+        condition = decides = how["when"] = deciding(wanted.condition, names)
         try:
             made = break_places.placed(vm, place, **how)
         except ConditionError:
@@ -149,10 +149,11 @@ def _how(
     """The arguments of a request, from the words of the user."""
     vm = debugger.vm
     when: Any = condition
-    from jvmti.shell.debugger.debugging import PYTHON, deciding
+    if condition is not None:
+        from jvmti.expressions import PYTHON
+        from jvmti.shell.debugger.debugging import deciding
 
-    if condition is not None and condition.startswith(PYTHON):
-        when = deciding(vm, condition, names)
+        when = deciding(condition, names) if condition.startswith(PYTHON) else condition
     chosen = None
     if thread is not None:
         found = [one.thread for one in vm.threads.snapshot(0) if str(one.id) == thread]
@@ -257,7 +258,7 @@ def catch(vm: VM, names: Mapping[str, Any], text: str) -> None:
         # Late, it is evaluated while the thread waits.
         from jvmti.shell.debugger.debugging import deciding
 
-        how["when"] = deciding(vm, how["when"], names)
+        how["when"] = deciding(how["when"], names)
         made = vm.catch(place, **{**how, **fate})
     decides = None if isinstance(how["when"], str) else how["when"]
     entry = debugger.add("catchpoint", text or "java.lang.Throwable", made, condition=decides)
@@ -314,8 +315,9 @@ def _evaluated(vm: VM, names: Mapping[str, Any], condition: str | None) -> Any:
     """A condition of an exception or a field, which the agent does not decide."""
     if condition is None:
         return None
+    from jvmti.expressions import PYTHON
     from jvmti.model.debug.conditions import ConditionError, parse
-    from jvmti.shell.debugger.debugging import PYTHON, deciding
+    from jvmti.shell.debugger.debugging import deciding
 
     if not condition.startswith(PYTHON):
         try:
@@ -324,4 +326,4 @@ def _evaluated(vm: VM, names: Mapping[str, Any], condition: str | None) -> Any:
             pass
         else:
             return condition
-    return deciding(vm, condition, names)
+    return deciding(condition, names)
