@@ -139,6 +139,39 @@ def test_only_some_calls(vm: jvmti.VM, shop: JavaProgram) -> None:
         assert took(shop, "close 1") < 190 <= took(shop, "close 7")
 
 
+def test_calls_change_where_they_are_made(vm: jvmti.VM, shop: JavaProgram) -> None:
+    where = "in Changed.answer"
+    with vm.change(f"call {SHOP}.close {where}", throws="java.io.IOException: no route") as change:
+        # The other calls of the method, and code before this one, run as before.
+        assert said(shop, "pieces 3") == "3"
+        assert said(shop, "close 1") == "java.io.IOException: no route"
+        assert (change.reached, change.made) == (1, 1)
+    with vm.change(f"call {SHOP}.open {where}", delay=0.3):
+        assert took(shop, "pieces 1") < 290 <= took(shop, "open 1")
+    for value, seen in (
+        (
+            7,
+            {
+                "pieces 3": "7",
+                "fixed 3": "7",
+                "price 3": "7.0",
+                "open 2": "true",
+                "name 3": "name 3",
+            },
+        ),
+        ("x", {"name 3": "x", "thing 3": "x", "pieces 3": "3", "boxed 3": "3"}),
+        (True, {"open 3": "true", "level 3": "3"}),
+        (None, {"boxed 3": "null", "name 3": "null", "pieces 3": "3"}),
+    ):
+        with vm.change(f"call {SHOP}.* {where}", returns=value) as change:
+            assert {request: said(shop, request) for request in seen} == seen
+            assert change.failed == 0
+    with vm.change(f"call {SHOP}.pieces {where}", returns=0, when="passed0 > 2 and value < 4"):
+        assert [said(shop, f"pieces {n}") for n in (2, 3, 4)] == ["2", "0", "4"]
+    with vm.change("call java.lang.Integer.parseInt", delay=0.2, when="passed0 == '77'"):
+        assert said(shop, "pieces 77") == "77"
+
+
 def test_the_class_is_afterwards_what_it_was(vm: jvmti.VM, shop: JavaProgram) -> None:
     cls = vm.find_class(SHOP)
     with vm.change(f"{SHOP}.open", delay=0.01):
@@ -187,6 +220,10 @@ def test_a_killed_controller_leaves_nobody_waiting(vm: jvmti.VM, shop: JavaProgr
         (f"{SHOP}.pieces", {"returns": 1, "when": "exception != None"}, BadProbe, "thrown nothing"),
         (f"{SHOP}.pieces", {"delay": 1, "when": "m == 1"}, LookupError, "values of the condition"),
         (f"{SHOP}.close", {"throws": ": no class"}, BadProbe, "names no class"),
+        (f"write {SHOP}.x", {"delay": 1}, BadProbe, "is a place, as logpoints take it; this takes"),
+        (f"called {SHOP}.close", {"delay": 1}, BadProbe, "'call CLASS.METHOD in CLASS.METHOD'"),
+        (f"call {SHOP}.clse", {"delay": 1}, LookupError, r"Shop has no 'clse'; did you mean"),
+        (f"call {SHOP}.total", {"returns": True}, LookupError, "can return True"),
         (f"{SHOP}.close", {"throws": 3}, TypeError, "throws= is a text"),
         (f"{SHOP}.close", {"throws": "java.io.IOExeption"}, LookupError, "similar ones: java.io"),
         (f"{SHOP}.close", {"throws": "java.lang.String"}, BadProbe, "not below Throwable"),
@@ -197,6 +234,8 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(kind, match=message):
         vm.change(pattern, **options)
+    with pytest.raises(BadProbe, match="different changes: open two"):
+        vm.change(f"{SHOP}.close", f"call {SHOP}.close", delay=1)
     assert b"JvmtiProbes" not in bytes(vm.find_class(SHOP).class_file)
 
 
@@ -235,3 +274,7 @@ def test_the_command_changes_calls(shop: JavaProgram) -> None:
     assert out == ""
     assert err.startswith("2 of 2 calls changed in ")
     assert said(shop, "close 1") == "closed"
+    words = [f"call {SHOP}.close in Changed.answer", "--delay", "1ms", "--duration", "0.1"]
+    ended = run("change", str(shop.pid), *words)
+    assert "until they return: Changed.main" in ended.stderr
+    assert "0 of 0 calls changed" in ended.stderr

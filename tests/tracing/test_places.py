@@ -378,7 +378,17 @@ def test_a_summary_of_calls_where_they_are_made(vm: jvmti.VM, placed: JavaProgra
 @pytest.mark.parametrize(
     ("place", "text", "message"),
     [
-        ("write Placed$Thing.sise", "x", "no loaded class has code for"),
+        ("write Placed$Thing.sise", "x", r"no loaded class has code for.*has no 'sise'.*'size'"),
+        ("call Placed$Thing.grow", "x", r"has no 'grow'; did you mean 'grown'"),
+        ("call java.util.List.ad in Placed.*", "x", r"List has no 'ad'; did you mean.*'add"),
+        (
+            "new Placed$Thng",
+            "x",
+            r"no class 'Placed\$Thng' is loaded; did you mean 'Placed\$Thing'",
+        ),
+        ("catch java.lang.IllegalStatExcepton", "x", "did you mean.*'java.lang.IllegalState"),
+        ("read Placed$Thing.size in Placed.raed", "x", "no method 'raed'; did you mean 'read'"),
+        ("read Placed$Thing.size in Place.read", "x", "no loaded class matches 'Place'.*Placed"),
         ("write Placed$Thing.size in Placed.read", "x", "no loaded class has code for"),
         ("monitor-enter Placed.read", "x", "no loaded class has code for"),
     ],

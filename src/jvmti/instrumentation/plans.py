@@ -66,7 +66,7 @@ def plan_of(probes: Iterable[Probe]) -> bytes:
             PROBE.struct.pack(
                 *(one.site, one.outcome, ord(one.result), one.number, first, len(one.operands)),
                 *map(text, patterns),
-                *(text(one.owners), text(one.members), NO_TEXT),
+                *(text(one.owners), text(one.members), text(one.member_descriptors)),
                 *(text(one.helper.replace(".", "/")), text(one.name)),
                 *(one.record_size, one.text_size),
                 *(first_step, len(one.condition), one.conditional, one.event, one.about),

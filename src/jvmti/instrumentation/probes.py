@@ -113,6 +113,7 @@ class Probe:
         owners: for fields, calls and objects a pattern for the class; for a catch, for the
             exception.
         members: a pattern for the name of the field or of the method called.
+        member_descriptors: a pattern for its descriptor.
         number: the line, or the bytecode index; -1 for all.
         helper: the class of the called method: ``com.acme.Hook``.
         name: the method.
@@ -139,6 +140,7 @@ class Probe:
     loader: str | None = None
     owners: str | None = None
     members: str | None = None
+    member_descriptors: str | None = None
     number: int = -1
     operands: Sequence[Operand] = ()
     outcome: Outcome = Outcome.NONE

@@ -667,7 +667,8 @@ class VM:
                 ...
 
         Args:
-            patterns: as for `trace`.
+            patterns: as for `trace`: methods, or calls of a method where they are made, as in
+                ``call java.net.Socket.connect in com.acme.*.*``, which leaves other callers alone.
             returns: what they return instead: a number, a text, a truth value or ``None``. The call
                 runs all the same; only methods whose type fits are changed.
             throws: what they throw where they begin: the name of a class, and a message behind a
@@ -675,7 +676,8 @@ class VM:
             delay: seconds that they wait where they begin, at most an hour. The end of the change
                 ends the waiting.
             when: a condition, as for `trace`, on what is known where a call begins, or for
-                ``returns`` where it ends.
+                ``returns`` where it ends. Of calls where they are made there are ``target`` and
+                ``passed0``, too, and ``this`` and other variables are the caller's.
             every: only each n-th such call.
             over: seconds that the call must have taken, for ``returns``.
             times: how many calls at most.

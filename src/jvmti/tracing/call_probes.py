@@ -20,6 +20,8 @@ HELPER = "java.lang.JvmtiProbes"
 
 NO_BEGIN = Operand(Kind.NUMBER, "J", 1)
 """The begin of a record that does not tell of one."""
+_PLACES = {site.name.lower().replace("_", "-") for site in Site}
+"""The words for kinds of places."""
 _NUMBERS = 24
 """Space for numbers in a record, besides its objects."""
 
@@ -130,7 +132,13 @@ def place_of(pattern: str) -> dict[str, Any]:
         BadProbe: the pattern is invalid.
     """
     is_call = is_call_pattern(pattern)
-    conditions_of(pattern)
+    bare, _ = conditions_of(pattern)
+    word, space, _ = bare.strip().partition(" ")
+    if space and not is_call and word in _PLACES:
+        raise BadProbe(
+            f"{pattern!r} is a place, as logpoints take it; this takes methods, CLASS.METHOD, or "
+            "calls where they are made, 'call CLASS.METHOD in CLASS.METHOD'"
+        )
     try:
         where = Probe.parse(f"{'' if is_call else 'entry '}{pattern} -> {HELPER}.start(int 0)")
     except BadProbe:

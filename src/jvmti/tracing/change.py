@@ -15,8 +15,9 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.refs import ClassLoader
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import quantity
-from jvmti.tracing.call_probes import RecordShape, noting, place_of
-from jvmti.tracing.conditions import STARTED, compiled, over_steps, since, uses
+from jvmti.tracing.call_probes import RecordShape, is_call_pattern, noting, place_of
+from jvmti.tracing.conditions import CALLS, STARTED, compiled, over_steps, since, uses
+from jvmti.tracing.places import WORDS
 from jvmti.tracing.probe_set import MOST, ProbeSet, results_of, values_of
 from jvmti.tracing.traced_vm import TracedVM
 
@@ -76,32 +77,30 @@ def _probes(
     began: str,
 ) -> list[Probe]:
     place = place_of(pattern)
+    is_call = is_call_pattern(pattern)
+    before, after = (Where.CALL, Where.CALLED) if is_call else (Where.ENTRY, Where.RETURN)
     begin = Operand(Kind.NUMBER, "I", 0)
     always: dict[str, Any] = {"condition": since(steps, began), "conditional": True}
     found = []
     if uses(steps, Kind.TOOK):
-        found.append(Probe(**place, site=Where.ENTRY, **noting(began)))
+        found.append(Probe(**place, site=before, **noting(began)))
     if delay:
         wait = Operand(Kind.NUMBER, "J", int(delay * 1e9))
-        found.append(
-            Probe(**place, **always, site=Where.ENTRY, name="delay", operands=(begin, wait))
-        )
+        found.append(Probe(**place, **always, site=before, name="delay", operands=(begin, wait)))
     if throws is not None:
         texts = [Operand(Kind.TEXT, "S", text=one) for one in throws]
-        found.append(
-            Probe(**place, **always, site=Where.ENTRY, name="fail", operands=(begin, *texts))
-        )
+        found.append(Probe(**place, **always, site=before, name="fail", operands=(begin, *texts)))
     if returns is not UNCHANGED:
-        given = place["descriptors"]
+        typed = "member_descriptors" if is_call else "descriptors"
+        given = place.get(typed)
         if given is not None:
             given = given.removesuffix("*")
         for descriptor, held, constant in _returning(returns):
-            complete = {**place, "descriptors": f"{given or '(*)'}{descriptor}"}
             found.append(
                 Probe(
-                    **complete,
+                    **{**place, typed: f"{given or '(*)'}{descriptor}"},
                     **always,
-                    site=Where.RETURN,
+                    site=after,
                     name="changed",
                     operands=(begin, Operand(Kind.VALUE, held), *constant),
                     outcome=Outcome.REPLACE,
@@ -172,7 +171,11 @@ class Change(ProbeSet):
         self._every = every
         self._times = MOST if times is None else min(times, MOST)
         self._returns = returns
-        condition = None if when is None else compiled(when)
+        are_calls = [is_call_pattern(one) for one in patterns]
+        if any(are_calls) != all(are_calls):
+            raise BadProbe("methods and calls where they are made are different changes: open two")
+        words = {**CALLS, **WORDS[Where.CALLED]} if any(are_calls) else CALLS
+        condition = None if when is None else compiled(when, words)
         steps = [] if condition is None else list(condition.steps)
         if over:
             steps += [*over_steps(over), *[Step(Test.AND)] * bool(steps)]

@@ -26,7 +26,7 @@ from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping, key_name
 from jvmti.tracing.traced_vm import TracedVM
-from jvmti.tracing.unmatched import check_conditions
+from jvmti.tracing.unmatched import check_conditions, unmatched_place
 
 _BEGAN = Operand(Kind.NUMBER, "J", 1)
 """The begin time in records without a call."""
@@ -319,11 +319,13 @@ class Logpoint(Recorder[Hit, Hits]):
     def _refuse_place(self) -> None:
         if self._place_of.site not in (Where.ENTRY, Where.LINE, Where.INDEX):
             self._failed_for(self.place)
+            (owner, named), *_ = self._place_of.owners
+            place = {**self._place_of.more, "classes": owner, "methods": named}
+            loaded = self._classes_named([owner or "*"])
+            check_conditions(self._vm, loaded, place, self._loader)
             needed = values_of(self.when)
             raise LookupError(
-                f"no loaded class has code for {self.place!r}"
-                + ("" if needed is None else f" that {needed}")
-                + "; to wait for one, use --unloaded (unloaded=True)"
+                unmatched_place(self._vm, self.place, place, loaded, needed) + self._WAITING
             )
         loaded = self._classes_named([classes or "*" for classes, _ in self._place_of.owners])
         cls = loaded[-1]

@@ -22,13 +22,13 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import ClassLoader
 from jvmti.tracing.arming import announce, count_methods, in_steps, running_calls
-from jvmti.tracing.call_probes import RecordShape, place_of
+from jvmti.tracing.call_probes import RecordShape, is_call_pattern, place_of
 from jvmti.tracing.declared_fields import check_fields
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
 from jvmti.tracing.selection import check_loader, named, selected
 from jvmti.tracing.traced_vm import TracedVM
-from jvmti.tracing.unmatched import check_conditions
+from jvmti.tracing.unmatched import check_conditions, unmatched_place
 from jvmti.tracing.without_code import check_takes_probes
 
 _OUT_OF_MEMORY, _TOO_LARGE, _TOO_MANY = 1, 4, 5
@@ -346,6 +346,9 @@ class ProbeSet:
                 classes = self._classes_named([place["classes"] or "*"], pattern)
                 self._failed_for(pattern)
                 check_conditions(self._vm, classes, place, self._loader)
+                if is_call_pattern(pattern):
+                    why = unmatched_place(self._vm, pattern, place, classes, needed)
+                    raise LookupError(why + self._WAITING)
                 self._refuse(pattern, classes, method, needed)
 
     def _classes_named(self, names: Sequence[str], whole: str = "") -> list[Any]:

@@ -1,4 +1,4 @@
-"""Why the conditions of a pattern match nothing that is loaded."""
+"""Why a pattern matches nothing that is loaded."""
 
 from __future__ import annotations
 
@@ -54,6 +54,44 @@ def check_conditions(
         )
 
 
+def unmatched_place(
+    vm: TracedVM,
+    text: str,
+    place: Mapping[str, Any],
+    classes: Sequence[Any],
+    needed: str | None,
+) -> str:
+    """The message about a place that no code has: names that are similar, of what does not exist.
+
+    Args:
+        vm: the VM.
+        text: the place.
+        place: the properties of a probe there.
+        classes: the loaded classes that may have such code.
+        needed: a requirement on the place, as the end of a sentence.
+    """
+    methods = place["methods"] or "*"
+    if len(classes) <= _MOST_READ and not _has_method(classes, methods):
+        names = {one.name for cls in classes for one in cls.methods}
+        return f"{classes[0].name} has no method {methods!r}{suggestion(methods, names)}"
+    why = f"no loaded class has code for {text!r}" + ("" if needed is None else f" that {needed}")
+    owner, member = place["owners"], place["members"]
+    if owner is None or "[]" in owner:
+        return why
+    owners = vm.classes(owner)
+    if not len(owners):
+        return f"{why}: no class {owner!r} is loaded{suggestion(owner, vm.classes.near(owner))}"
+    if member is None:
+        return why
+    names = set()
+    for cls in owners[:_MOST_READ]:
+        for one in (cls, *cls.superclasses, *cls.all_interfaces):
+            names |= {found.name for found in (*one.fields, *one.methods)}
+    if any(fnmatchcase(name, member) for name in names):
+        return why
+    return f"{why}: {owners[0].name} has no {member!r}{suggestion(member, names)}"
+
+
 def _has_method(classes: Sequence[Any], pattern: str) -> bool:
     return any(fnmatchcase(one.name, pattern) for cls in classes for one in cls.methods)
 
@@ -71,4 +109,4 @@ def _annotations(classes: Sequence[Any]) -> set[str]:
     return found
 
 
-__all__ = ["check_conditions"]
+__all__ = ["check_conditions", "unmatched_place"]

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from typing import TYPE_CHECKING
 
 from jvmti.commands.options.outputs import add_output, output
 from jvmti.commands.options.targets import add_json, add_steps, count, seconds
 from jvmti.report.record_files import RECORD_SUFFIXES
+from jvmti.text.printable import printable
 
-__all__ = ["add_counting", "add_probing", "add_recording", "add_stack", "counting_output"]
+if TYPE_CHECKING:
+    from jvmti.tracing.probe_set import ProbeSet
+
+__all__ = [
+    "add_counting",
+    "add_probing",
+    "add_recording",
+    "add_stack",
+    "counting_output",
+    "report_running",
+]
 
 _LIMIT = 1000
 _TOP = 20
@@ -118,3 +131,16 @@ def add_recording(parser: argparse.ArgumentParser, what: str) -> None:
     )
     parser.add_argument("--count", type=count, metavar="N", help=f"end after N {what}")
     add_output(parser, f"the {what}", suffixes=RECORD_SUFFIXES, also=["--record"])
+
+
+def report_running(probes: ProbeSet) -> None:
+    """Print the running calls, which have no probes until they return."""
+    if not probes.running:
+        return
+    most = sorted(probes.running, key=lambda name: -probes.running[name])
+    more = f" and {len(most) - 3} others" if len(most) > 3 else ""
+    print(
+        f"jvmti: calls that are running stay in the interpreter, and without probes, until they "
+        f"return: {', '.join(printable(name) for name in most[:3])}{more}",
+        file=sys.stderr,
+    )

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.failure import CommandFailed
-from jvmti.commands.options.probes import add_probing
+from jvmti.commands.options.probes import add_probing, report_running
 from jvmti.commands.options.targets import (
     add_target,
     count,
@@ -32,8 +32,11 @@ class Command:
       jvmti change 4711 com.acme.Till.pay --throw 'java.io.IOException: no route' --every 10
       jvmti change MyServer com.acme.Order.buyer --return '"nobody"' --times 3
       jvmti change MyServer 'com.acme.Order.*' --delay 200ms --when 'this.price > 100'
+      jvmti change MyServer 'call java.lang.Thread.sleep in com.acme.*.*' --delay 1
 
-    It works on any running JVM. A pattern is CLASS.METHOD with *, ? and […], as for jvmti trace.
+    It works on any running JVM. A pattern is CLASS.METHOD with *, ? and […], as for jvmti trace, or
+    "call METHOD in CLASS.METHOD", which changes calls where they are made: other callers see the
+    method as it is. With it, a condition knows target and passed0.
     When this command ends, in any way, calls behave as before; Ctrl-C ends it.
     """
 
@@ -101,6 +104,7 @@ class Command:
                 raise CommandFailed(str(error)) from None
             with change:
                 _report_beginning(change, time.monotonic() - began)
+                report_running(change)
                 began = time.monotonic()
                 try:
                     change.wait(given.duration)

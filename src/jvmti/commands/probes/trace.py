@@ -14,6 +14,7 @@ from jvmti.commands.options.probes import (
     add_recording,
     add_stack,
     counting_output,
+    report_running,
 )
 from jvmti.commands.options.targets import (
     add_target,
@@ -170,14 +171,7 @@ def _report_beginning(trace: Trace, passed: float) -> None:
     number = quantity(trace.methods, "method")
     classes = quantity(trace.classes, "class")
     print(f"tracing {number} of {classes}, ready in {duration(passed)}", file=sys.stderr)
-    if trace.running:
-        most = sorted(trace.running, key=lambda name: -trace.running[name])
-        more = f" and {len(most) - 3} others" if len(most) > 3 else ""
-        print(
-            f"jvmti: calls that are running stay in the interpreter until they return: "
-            f"{', '.join(printable(name) for name in most[:3])}{more}",
-            file=sys.stderr,
-        )
+    report_running(trace)
     if trace.left_out:
         number = "1 class gets" if trace.left_out == 1 else f"{trace.left_out:,} classes get"
         print(f"jvmti: {number} no probes; of the last: {trace.why_left_out}", file=sys.stderr)
