@@ -179,6 +179,8 @@ def test_stacks_have_lines_and_say_what_is_no_java(vm: jvmti.VM, program: JavaPr
     assert frames["Profiled.main"].line > 0
     assert frames["java.lang.Runtime.totalMemory"].kind is FrameKind.NATIVE
     assert frames["libjvm.so"].kind is FrameKind.VM
+    of_java = {one.kind for one in frames.values() if one.class_name} - {FrameKind.NATIVE}
+    assert of_java == {FrameKind.JAVA}
     # The outermost frame of main is main.
     main = of_thread(profile, "main")
     outermost = {

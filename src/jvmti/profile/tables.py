@@ -93,6 +93,8 @@ class FrameKind(enum.IntEnum):
     """The just-in-time compiler at work."""
     TYPE = 9
     """No code: the class that was allocated, or of the lock; the innermost frame of its stack."""
+    JAVA = 10
+    """A method in Java, of which nothing says whether it was compiled."""
 
 
 class Frame(NamedTuple):

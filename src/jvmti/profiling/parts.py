@@ -155,12 +155,15 @@ class Parts:
         if numbers and max(numbers) >= len(classes):
             raise ProtocolError("a frame of a profile has a method that was never named")
         kinds = frames["kind"]
+        kinds = numpy.where(kinds < len(FrameKind), kinds, FrameKind.UNKNOWN).astype(numpy.uint8)
+        in_java = numpy.array([bool(one) for one in classes], numpy.bool_)[frames["method"]]
+        kinds[in_java & (kinds == FrameKind.UNKNOWN)] = FrameKind.JAVA
         return Frames(
             [classes[number] for number in numbers],
             [methods[number] for number in numbers],
             [descriptors[number] for number in numbers],
             frames["line"],
-            numpy.where(kinds < len(FrameKind), kinds, FrameKind.UNKNOWN).astype(numpy.uint8),
+            kinds,
         )
 
     def _thread_table(self) -> Threads:

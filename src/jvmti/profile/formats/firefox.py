@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _VERSION = 60
+_JAVA = (FrameKind.JAVA, FrameKind.INTERPRETED, FrameKind.COMPILED, FrameKind.INLINED)
 _CATEGORIES = (
     ("Other", "grey", ()),
-    ("Java", "green", (FrameKind.INTERPRETED, FrameKind.COMPILED, FrameKind.INLINED)),
+    ("Java", "green", _JAVA),
     ("Native", "blue", (FrameKind.NATIVE,)),
     ("VM", "lightblue", (FrameKind.VM,)),
     ("Kernel", "orange", (FrameKind.KERNEL,)),
