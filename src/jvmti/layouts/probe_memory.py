@@ -93,12 +93,17 @@ CONTROL = Record(
     number="int64_t",
     records="int64_t",
     tallies="int64_t",
-    spare0="int64_t",
-    spare1="int64_t",
+    waits="int64_t",
+    spare="int64_t",
 )
 """The part of a set that the helper class reads, in memory of the agent: where its lanes' counters
 are; the shortest duration that is recorded, in nanoseconds; a record's size, a power of two; the
-set's number, or 0: probes of other sets do nothing; where records and tallies are."""
+set's number, or 0: probes of other sets do nothing; where records and tallies are; where the lines
+of waits are."""
+
+WAITS = Constants("ProbeWaits", LINES=16, LINE=64)
+"""Lines in memory of the agent, one for the threads whose number modulo ``LINES`` it is: how much
+longer they may wait, in nanoseconds, until the helper class calls the agent."""
 
 PROBE_SITE = Record(
     "ProbeSite", probe="uint32_t", index="uint32_t", line="uint32_t", texts="uint32_t"
@@ -106,4 +111,4 @@ PROBE_SITE = Record(
 """A place of a probe, as in `jvmti.layouts.probes.INSERTED`, and the size of the texts behind it:
 class, method, descriptor, and the shape of a record from there, a zero behind each."""
 
-__all__ = ["CONTROL", "COUNTERS", "LANES", "MEMORY", "PROBE_SITE", "TALLIES"]
+__all__ = ["CONTROL", "COUNTERS", "LANES", "MEMORY", "PROBE_SITE", "TALLIES", "WAITS"]

@@ -180,6 +180,9 @@ bool ProbeSet::prepare(Call& call, const ProbeRequest& request, int descriptor) 
   if (data == nullptr) control = layouts::ProbeControl{};
   control.shortest = request.shortest;
   control.size = request.record_size;
+  WaitLine(&waits)[layouts::ProbeWaits::kLines] = wait_lines[number_ % kProbeSets];
+  for (WaitLine& one : waits) one.left = 0;
+  control.waits = reinterpret_cast<int64_t>(&waits);
   if (data != nullptr) {
     control.records = reinterpret_cast<int64_t>(data + ProbeLanes::kRecords);
     control.tallies = reinterpret_cast<int64_t>(data + ProbeTallies::kStart);

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from cpp import HEAD
 
-from jvmti.layouts.probe_memory import CONTROL, COUNTERS, LANES, MEMORY, TALLIES
+from jvmti.layouts.probe_memory import CONTROL, COUNTERS, LANES, MEMORY, TALLIES, WAITS
 from jvmti.layouts.probes import RECORDED
 from probe_helper.assembler import UNSAFE, Constants, assemble, class_file
 from probe_helper.changes import CHANGES
@@ -59,7 +59,7 @@ _NATIVES = (
     "halt ([Ljava/lang/Object;II)V",
     "key (ILjava/lang/Object;I)I",
     "object (JLjava/lang/Object;II)V",
-    "parked (ILjava/lang/Object;JJJ)V",
+    "parked (ILjava/lang/Object;JJJJ)V",
     "pause (IJ)V",
     "raise (ILjava/lang/String;Ljava/lang/String;)V",
     "test (IILjava/lang/Object;)I",
@@ -130,6 +130,9 @@ _NUMBERS = {
     "counting_threads": COUNTERS.OWNED,
     "last_counting_thread": COUNTERS.OWNED - 1,
     "longest": TALLIES.LONGEST,
+    "waits": _AT["waits"],
+    "last_wait_line": WAITS.LINES - 1,
+    "wait_line_bits": _bits(WAITS.LINE),
 }
 _NUMBERS["control"] = _CONTROL.format(**_NUMBERS)
 _NUMBERS["current"] = _CURRENT.format(**_NUMBERS)

@@ -29,34 +29,53 @@ PARKING: dict[str, tuple[int, int, str]] = {
         lreturn
         """,
     ),
-    # The agent is asked for waits that are long enough only.
+    # The agent is called for waits that are long enough, once its line has none left for them.
+    # Locals: 6 the end, 8 control, 10 line, 12 how long.
     "waited (ILjava/lang/Object;JJ)V": (
-        8,
-        8,
+        10,
+        14,
         """
         lload_2
         lconst_0
         lcmp
         ifeq off
         {is_gone}
+        {control}
+        lstore 8
         invokestatic java/lang/System.nanoTime ()J
         lstore 6
         lload 6
         lload_2
         lsub
-        getstatic THIS.unsafe L{unsafe};
-        {control}
-        ldc2_w {shortest}
-        ladd
-        invokevirtual {unsafe}.getLong (J)J
+        lstore 12
+        lload 12
+        read 8 {shortest}
         lcmp
         iflt off
+        read 8 {waits}
+        {current}
+        ldc2_w {last_wait_line}
+        land
+        bipush {wait_line_bits}
+        lshl
+        ladd
+        lstore 10
+        getstatic THIS.unsafe L{unsafe};
+        aconst_null
+        lload 10
+        lload 12
+        lneg
+        invokevirtual {unsafe}.getAndAddLong (Ljava/lang/Object;JJ)J
+        lload 12
+        lcmp
+        ifgt off
         iload_0
         aload_1
         lload_2
         lload 4
         lload 6
-        invokestatic THIS.parked (ILjava/lang/Object;JJJ)V
+        lload 10
+        invokestatic THIS.parked (ILjava/lang/Object;JJJJ)V
         off:
         return
         """,

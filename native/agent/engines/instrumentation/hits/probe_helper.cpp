@@ -12,6 +12,7 @@
 namespace jvmti {
 
 alignas(64) layouts::ProbeControl probe_controls[kProbeSets];
+WaitLine wait_lines[kProbeSets][layouts::ProbeWaits::kLines];
 KnownFields known_fields{};
 
 const char* const kBoxClasses[8] = {"java/lang/Boolean", "java/lang/Byte",    "java/lang/Character",
@@ -62,7 +63,7 @@ bool find_fields(JNIEnv* jni) {
 // probes later that call this very method.
 bool link_natives(JNIEnv* jni, jclass helper) {
   layouts::RecordedProbe record{};
-  jvalue arguments[5] = {};
+  jvalue arguments[6] = {};
   auto call = [&](const char* name, const char* descriptor) {
     jmethodID method = jni->GetStaticMethodID(helper, name, descriptor);
     if (method != nullptr) jni->CallStaticVoidMethodA(helper, method, arguments);
@@ -78,7 +79,7 @@ bool link_natives(JNIEnv* jni, jclass helper) {
   if (test != nullptr) jni->CallStaticIntMethodA(helper, test, arguments);
   arguments[0].j = reinterpret_cast<jlong>(&record);
   return test != nullptr && !jni->ExceptionCheck() && call("object", "(JLjava/lang/Object;II)V") &&
-         call("parked", "(ILjava/lang/Object;JJJ)V");
+         call("parked", "(ILjava/lang/Object;JJJJ)V");
 }
 
 bool find_own_fields(JNIEnv* jni, jclass helper, jclass unsafe) {
@@ -174,10 +175,12 @@ JNIEXPORT jint JNICALL JVMTI_PROBE_HELPER(key)(JNIEnv* jni, jclass, jint probes,
 }
 
 JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(parked)(JNIEnv* jni, jclass, jint probes, jobject lock,
-                                                  jlong began, jlong owner, jlong ended) {
+                                                  jlong began, jlong owner, jlong ended,
+                                                  jlong left) {
   jvmti::UsedProbes used(static_cast<uint32_t>(probes));
   if (used.get() == nullptr) return;
-  jvmti::report_parked(used.get()->profile(), jni, lock, {began, ended, owner});
+  jvmti::report_parked(used.get()->profile(), jni, lock,
+                       {began, ended, owner, reinterpret_cast<std::atomic<int64_t>*>(left)});
 }
 
 JNIEXPORT void JNICALL JVMTI_PROBE_HELPER(pause)(JNIEnv*, jclass, jint probes, jlong nanoseconds) {

@@ -3,6 +3,8 @@
 
 #include <jvmti.h>
 
+#include <atomic>
+
 #include "generated/layouts.h"
 
 namespace jvmti {
@@ -11,6 +13,12 @@ constexpr uint32_t kProbeSets = layouts::ProbeMemory::kSets;
 
 // What the helper class reads of each set, for good.
 extern layouts::ProbeControl probe_controls[kProbeSets];
+
+// How much longer threads may wait for locks until the helper calls the agent, also for good.
+struct alignas(layouts::ProbeWaits::kLine) WaitLine {
+  std::atomic<int64_t> left{0};
+};
+extern WaitLine wait_lines[kProbeSets][layouts::ProbeWaits::kLines];
 
 // Defines the helper class once; null, or why it cannot be.  For service threads.
 const char* load_probe_helper(JNIEnv* jni);

@@ -3,23 +3,21 @@
 //
 // The VM reports when a thread begins to wait, and when it has the monitor; probes report parked
 // threads when they go on, and had asked the lock for its owner before.  Of many waits some are
-// sampled: those that are longer than the period always, and of the others each that has a mark
-// (`MarkedTime`), for the whole period.  So each counts in proportion to its length, and the sum is
-// right for any period, which grows until few enough are sampled.  HotSpot's structures say who has
-// the monitor (`PendingMonitors`), except where a monitor gets its first waiter: from 23 on the
-// owner is anonymous then.  There the profile's thread looks at those that wait, and asks for the
-// owners as long as that takes a small part of the time.  To find it out by JVM TI, the VM stops
-// the program; this is for virtual threads, and runtimes without ThreadMXBean.
+// sampled (`SampledWaits`).  HotSpot's structures say who has the monitor (`PendingMonitors`),
+// except where a monitor gets its first waiter: from 23 on the owner is anonymous then.  There the
+// profile's thread looks at those that wait, and asks for the owners as long as that takes a small
+// part of the time.  To find it out by JVM TI, the VM stops the program; this is for virtual
+// threads, and runtimes without ThreadMXBean.
 
 #include <cstring>
 
 #include "agent/core/agent.h"
 #include "agent/engines/instrumentation/hits/probe_events.h"
 #include "agent/engines/profiling/samplings.h"
-#include "agent/engines/profiling/samplings/marked_time.h"
 #include "agent/engines/profiling/samplings/monitor_owners.h"
 #include "agent/engines/profiling/samplings/parked_threads.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
+#include "agent/engines/profiling/samplings/sampled_waits.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
@@ -37,36 +35,16 @@ constexpr int64_t kMostPrice = 200000;    // what took longer waited for a proce
 constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
 constexpr int64_t kIdleLook = 200000000;  // the same while each wait has an owner
 constexpr jsize kMostAsked = 32;          // at once
-constexpr uint64_t kLines = 16;           // of waits, so that the sum of a thread is nearly right
-constexpr double kSome = 20;              // after these samples the period changes
-constexpr int64_t kSomeTime = 100000000;  // nanoseconds, or after these
-constexpr int64_t kCount = 500000000;     // nanoseconds between two looks at processor time
-constexpr int64_t kLongest = 100000000;   // the longest period
-constexpr double kPrice = 50000;          // nanoseconds that a sample takes at most
-constexpr double kPart = 0.002;           // of the program's processor time, for samples
-constexpr double kFewest = 20;            // in 1 s, however little the program uses
-constexpr double kMost = 50;              // and however much, or for a while
-constexpr double kSpare = 100;            // samples beyond what it affords, where there were few
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
                                   JVMTI_EVENT_THREAD_END, JVMTI_EVENT_CLASS_LOAD};
-
-int64_t processor_time(clockid_t whose) {
-  timespec used;
-  clock_gettime(whose, &used);
-  return used.tv_sec * 1000000000LL + used.tv_nsec;
-}
-
-// A thread goes on where its waits were counted before; a virtual one where its carrier's were.
-uint64_t line_of(const JNIEnv* jni) {
-  return (reinterpret_cast<uintptr_t>(jni) * uint64_t{0x9E3779B97F4A7C15}) >> 48;
-}
 
 int64_t own_processor_time() { return processor_time(CLOCK_THREAD_CPUTIME_ID); }
 
 class LockSampler : NoCopy {
  public:
-  explicit LockSampler(Profile& profile) : profile_(profile), threads_(profile) {}
+  explicit LockSampler(Profile& profile)
+      : profile_(profile), threads_(profile), sampled_(profile) {}
 
   void prepare(JNIEnv* jni);
   void forget(JNIEnv* jni);
@@ -88,12 +66,8 @@ class LockSampler : NoCopy {
     size_t place;  // in the waits
     int64_t began;
   };
-  double chance();
-  int64_t weight_of(int64_t now, int64_t waited, uint64_t line);
   void sample(JNIEnv* jni, jthread thread, jobject lock, int64_t weight, uint32_t state,
               uint32_t owner, int64_t owner_id);
-  double afforded(int64_t now);
-  void find_period(int64_t now);
   bool may_ask();
   void pay(int64_t price);
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
@@ -104,6 +78,7 @@ class LockSampler : NoCopy {
 
   Profile& profile_;
   EventThreads threads_;
+  SampledWaits sampled_;
   MonitorOwners owners_;
   PendingMonitors pending_;
   VirtualThreads virtual_threads_;
@@ -115,15 +90,6 @@ class LockSampler : NoCopy {
   size_t next_ = 0;       // of the waits, the first to look at
   bool busy_ = false;     // whether a thread has waited for nobody known since the last look
   bool resting_ = false;  // whether the next look is far
-  uint32_t random_ = 1;
-  int64_t period_ = profile_.request.interval;
-  MarkedTime marks_[kLines];
-  double expected_ = 0;     // samples
-  double spare_ = kSpare;   // samples, less than 0 where there were more than it affords
-  int64_t counted_at_ = 0;  // since when
-  double afforded_ = kMost;
-  int64_t used_at_ = 0;  // when that was found
-  int64_t used_ = 0;     // the program's processor time at that moment
 };
 
 void LockSampler::prepare(JNIEnv* jni) {
@@ -148,65 +114,6 @@ void LockSampler::prepare(JNIEnv* jni) {
 void LockSampler::forget(JNIEnv* jni) {
   owners_.forget(jni);
   virtual_threads_.forget(jni);
-}
-
-// From 0 to 1, under the lock.
-double LockSampler::chance() {
-  random_ ^= random_ << 13;
-  random_ ^= random_ >> 17;
-  random_ ^= random_ << 5;
-  return random_ / 4294967296.0;
-}
-
-// What a wait that is over counts for; 0 if it is not sampled.  Under the lock.
-int64_t LockSampler::weight_of(int64_t now, int64_t waited, uint64_t line) {
-  if (waited < profile_.request.interval) return 0;
-  find_period(now);
-  double length = static_cast<double>(waited);
-  double part = length / static_cast<double>(period_);
-  expected_ += part < 1 ? part : 1;
-  if (part >= 1) return waited;
-  double next = static_cast<double>(period_);
-  MarkedTime& marks = marks_[line % kLines];
-  return static_cast<int64_t>(marks.pass(length, next, [this] { return chance(); }));
-}
-
-// Samples in a second that the program affords.  The kernel adds the time of all its threads up.
-double LockSampler::afforded(int64_t now) {
-  if (now - used_at_ < kCount) return afforded_;
-  int64_t used = processor_time(CLOCK_PROCESS_CPUTIME_ID);
-  if (used_at_ != 0) {
-    afforded_ = static_cast<double>(used - used_) * kPart / kPrice;
-    afforded_ *= 1e9 / static_cast<double>(now - used_at_);
-    if (afforded_ < kFewest) afforded_ = kFewest;
-    if (afforded_ > kMost) afforded_ = kMost;
-  }
-  used_at_ = now;
-  used_ = used;
-  return afforded_;
-}
-
-// Under the lock.
-void LockSampler::find_period(int64_t now) {
-  int64_t passed = now - counted_at_;
-  if (expected_ < kSome && passed < kSomeTime) return;
-  double second = afforded(now);
-  if (counted_at_ != 0) {
-    double seconds = static_cast<double>(passed + 1) / 1e9;
-    double wanted = second * seconds;
-    spare_ += wanted - expected_;
-    if (spare_ > kSpare) spare_ = kSpare;
-    if (spare_ < -kSpare) spare_ = -kSpare;
-    double change = expected_ / (spare_ > 0 ? kMost * seconds : wanted);
-    change = change < 0.1 ? 0.1 : change > 10 ? 10 : change;
-    period_ = static_cast<int64_t>(static_cast<double>(period_) * change);
-  }
-  if (period_ > kLongest) period_ = kLongest;
-  if (period_ < profile_.request.interval) period_ = profile_.request.interval;
-  uint64_t period = static_cast<uint64_t>(period_);
-  if (period > profile_.span) profile_.span = period;
-  expected_ = 0;
-  counted_at_ = now;
 }
 
 // ---- questions ---------------------------------------------------------------------------------
@@ -299,6 +206,10 @@ uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread, bool or_number) {
 
 int64_t LockSampler::look(JNIEnv* jni) {
   pending_.look(profile_.env, jni);
+  {
+    Locked locked(mutex_);
+    sampled_.find_passed(nanoseconds_now());
+  }
   if (!owners_.known()) return kIdleLook;
   Asked asked[kMostAsked];
   int64_t threads[kMostAsked];
@@ -322,7 +233,7 @@ int64_t LockSampler::look(JNIEnv* jni) {
   resting_ = !busy_ && count == 0;
   int64_t until = resting_ ? kIdleLook : kLook;
   busy_ = false;
-  return until / 2 + static_cast<int64_t>(static_cast<double>(until) * chance());
+  return until / 2 + static_cast<int64_t>(static_cast<double>(until) * sampled_.chance());
 }
 
 // ---- waits -------------------------------------------------------------------------------------
@@ -370,7 +281,7 @@ void LockSampler::end(JNIEnv* jni, jthread thread, jobject monitor) {
     waits_[place - 1] = last;
     waits_.pop();
     places_.remove(id);
-    weight = weight_of(now, now - wait.began, id);
+    weight = sampled_.weight(now, now - wait.began, id);
   }
   if (weight == 0) return;
   sample(jni, thread, monitor, weight, SampleState::kBlocked, wait.owner, wait.owner_id);
@@ -380,7 +291,7 @@ void LockSampler::parked(JNIEnv* jni, jobject lock, const ParkedTime& time) {
   int64_t weight = 0;
   {
     Locked locked(mutex_);
-    weight = weight_of(time.ended, time.ended - time.began, line_of(jni));
+    weight = sampled_.weight(time);
   }
   if (weight == 0) return;
   LocalRef<jthread> thread(jni);
