@@ -19,6 +19,13 @@ def place(client: Client, thread: int) -> tuple[int, int]:
     return client.top(thread)["line"], int(client.evaluate(thread, "count")["result"])
 
 
+def completed(client: Client, thread: int, text: str) -> list[str]:
+    """The names that may stand at the end of a text."""
+    frame = client.top(thread)["id"]
+    body = client.ask("completions", text=text, column=len(text) + 1, frameId=frame)
+    return [one["text"] for one in body["targets"]]
+
+
 def test_hits_are_counted_from_the_first(client: Client, command: list[str]) -> None:
     client.launch(
         {"line": line("NET"), "hitCondition": "10"},
@@ -46,6 +53,8 @@ def test_an_exception_stops_only_where_its_condition_holds(begin: Begin) -> None
         for is_last in (False, True):
             thread = client.stopped("exception")
             assert client.evaluate(thread, condition)["result"] == "true"
+            assert completed(client, thread, "exc") == ["exception"]
+            assert "getMessage" in completed(client, thread, "exception.getM")
             if is_last:
                 client.ask("setExceptionBreakpoints", filters=[])
             client.ask("continue", threadId=thread)
@@ -77,5 +86,7 @@ def test_a_field_stops_threads_that_read_or_write_it(begin: Begin) -> None:
         assert stop["reason"] == "data breakpoint"
         thread = stop["threadId"]
         texts.add(stop["text"].split()[1])
+        is_write = "becomes" in stop["text"]
+        assert completed(client, thread, "new_v") == ["new_value"] * is_write
     assert texts == {"is", "becomes"}
     client.disconnect()

@@ -7,8 +7,8 @@ type.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluator import Evaluator
@@ -58,7 +58,12 @@ class Completion:
     start: int
 
 
-def completions(frame: Frame, text: str, column: int | None = None) -> list[Completion]:
+def completions(
+    frame: Frame,
+    text: str,
+    column: int | None = None,
+    names: Mapping[str, tuple[Any, str]] | None = None,
+) -> list[Completion]:
     """The names that may stand at a column of an expression; see `Completion`.
 
     It runs no code of the program and loads no classes.
@@ -67,6 +72,7 @@ def completions(frame: Frame, text: str, column: int | None = None) -> list[Comp
         frame: the frame.
         text: the expression as far as it is written.
         column: the cursor, in characters from 0; by default at the end.
+        names: further values and their signatures, as `Stop.names` has them.
 
     Returns:
         The nearest first, 500 at most; empty inside a text.
@@ -82,7 +88,7 @@ def completions(frame: Frame, text: str, column: int | None = None) -> list[Comp
     word = begun[0] if begun else ""
     start = len(before) - len(word)
     rest = before[:start].rstrip()
-    completer = _Completer(frame, start)
+    completer = _Completer(frame, start, names or {})
     if rest.endswith("."):
         return _begun_with(word, completer.members(_last_primary(rest[:-1])))
     return [] if rest.endswith("::") else _begun_with(word, completer.names(word))
@@ -139,9 +145,15 @@ def _opening(tokens: list[str], at: int) -> int | None:
 
 
 class _Completer:
-    def __init__(self, frame: Frame, start: int) -> None:
+    def __init__(self, frame: Frame, start: int, names: Mapping[str, tuple[Any, str]]) -> None:
         self._frame = frame
         self._start = start
+        self._names = names
+
+    def _evaluator(self, text: str) -> Evaluator:
+        made = Evaluator(self._frame, parsed(text), _TIME_LIMIT, pure=True)
+        made.bind(self._names)
+        return made
 
     def _one(self, text: str, kind: str, type_: str = "", label: str = "") -> Completion:
         return Completion(text, label or text, kind, type_, self._start)
@@ -156,7 +168,7 @@ class _Completer:
             above = self._frame.method.declaring_class.superclass
             return [] if above is None else list(self._of_class(above, static=False))
         try:
-            evaluator = Evaluator(self._frame, parsed(owner), _TIME_LIMIT, pure=True)
+            evaluator = self._evaluator(owner)
         except ExpressionError:
             return []
         found: Value | TypeName | None
@@ -223,11 +235,13 @@ class _Completer:
 
     def names(self, word: str) -> Iterator[Completion]:
         """Names that stand by themselves: of variables, members of the classes around, types."""
-        evaluator = Evaluator(self._frame, parsed("null"), _TIME_LIMIT, pure=True)
+        evaluator = self._evaluator("null")
         for variable in self._frame.locals.variables:
             name = variable.name if variable.name is not None else f"slot{variable.slot}"
             if name != "this" and not _GENERATED.match(name):
                 yield self._one(name, "variable", variable.type)
+        for name, (_, signature) in self._names.items():
+            yield self._one(name, "variable", java_name(signature))
         for level in evaluator.scope.levels():
             yield from self._of_class(level.cls, static=level.object is None)
             yield from self._captured(level.cls)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from jvmti.expressions.evaluator import Evaluator
 from jvmti.expressions.parsing import checked_text, parsed
 from jvmti.expressions.python_expression import PYTHON, PythonExpression
-from jvmti.expressions.running import model_value
 from jvmti.expressions.values.typed import Value
 from jvmti.interface.frozen import frozen
 
@@ -90,9 +89,7 @@ def evaluated(
     if checked_text(text).startswith(PYTHON):
         return _in_python(frame, text, names or {})
     evaluator = Evaluator(frame, parsed(text), timeout, pure=pure)
-    for name, (value, signature) in (names or {}).items():
-        if name in text and evaluator.scope.variable(name) is None:
-            evaluator.scope.bindings[name] = model_value(signature, value)
+    evaluator.bind({name: value for name, value in (names or {}).items() if name in text})
     return _result(evaluator, evaluator.evaluate())
 
 

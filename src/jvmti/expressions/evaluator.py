@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.methods import Methods, NoSuchCall
 from jvmti.expressions.names import Names, TypeName
 from jvmti.expressions.parsing import ParsedExpression, children, field
-from jvmti.expressions.running import Forbidden, Running
+from jvmti.expressions.running import Forbidden, Running, model_value
 from jvmti.expressions.scope import Scope
 from jvmti.expressions.values import literals, operators
 from jvmti.expressions.values.conversions import cast, is_text, narrowed, to_type
@@ -180,6 +180,12 @@ class Evaluator:
             made = jni.get_static_field_id(cls, "TYPE", _CLASS)
             return Value(_CLASS, jni.get_static_object_field(cls, made))
         return Value(_CLASS, self.types.of(signature))
+
+    def bind(self, names: Mapping[str, tuple[Any, str]]) -> None:
+        """Add values that the frame has no variable for; see `evaluated`."""
+        for name, (value, signature) in names.items():
+            if self.scope.variable(name) is None:
+                self.scope.bindings[name] = model_value(signature, value)
 
     # ---- names, members and calls ----------------------------------------------------------
 

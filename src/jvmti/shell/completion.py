@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from jvmti.interface.capabilities import Capabilities
 from jvmti.model.classes.java_class import Class
+from jvmti.model.debug.stops import Stop
 from jvmti.model.threads.frames import Frame
 from jvmti.model.vm import VM
 from jvmti.shell.descriptions import event_names
@@ -198,7 +199,8 @@ class Completer:
         try:
             from jvmti.expressions import completions
 
-            found = completions(frame, typed)
+            stop = self._names.get("stop")
+            found = completions(frame, typed, names=stop.names if isinstance(stop, Stop) else None)
         except ImportError:
             return None  # without the grammar there are no expressions, either
         start = found[0].start if found else len(typed)

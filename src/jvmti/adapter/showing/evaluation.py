@@ -174,6 +174,7 @@ class EvaluateRequests:
         halted, reference = self._frame(given)
 
         def read() -> list[dict[str, Any]]:
+            names = None if halted.stop is None else halted.stop.names
             return [
                 {
                     "label": one.label,
@@ -183,7 +184,7 @@ class EvaluateRequests:
                     "start": one.start + self._session.first_column,
                     "length": max(min(column, len(text)) - one.start, 0),
                 }
-                for one in expressions.completions(reference.frame(), text, column)
+                for one in expressions.completions(reference.frame(), text, column, names)
             ]
 
         return {"targets": self._session.run(halted, read)}
