@@ -326,6 +326,9 @@ def test_a_deep_stack_comes_in_pages(begin: Begin) -> None:
     """The client asks for the frames that it shows."""
     client = begin(line("DEEP"))
     thread = client.stopped()
+    behind = client.ask("stackTrace", threadId=thread, startFrame=1_000_000)
+    assert behind["stackFrames"] == []
+    assert client.scope(client.top(thread)["id"]) < 1_000_000  # no number is for what is not there
     page = client.ask("stackTrace", threadId=thread, startFrame=300, levels=2)
     assert page["totalFrames"] == 302
     assert [one["name"] for one in page["stackFrames"]] == [

@@ -82,7 +82,9 @@ class StackRequests:
 
         def read() -> Encoded:
             page = halted.frames(most)[start:]
-            numbers = self._numbers(halted, start + len(page))[start : start + len(page)]
+            # A page behind the end of the stack has no numbers, however far behind it begins.
+            count = start + len(page) if page else 0
+            numbers = self._numbers(halted, count)[start:count]
             texts = self._texts(halted.shown, page, as_parameters)
             last = self._restartable(halted) - start
             shown = [
