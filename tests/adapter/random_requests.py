@@ -31,7 +31,7 @@ from adapter.client import SOURCE, Client, Failed, line, schema  # noqa: E402
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-ENDING = {"disconnect", "terminate", "launch", "attach", "restart", "initialize"}
+ENDING = {"disconnect", "terminate", "restart"}
 """Requests that end a session; they have tests of their own."""
 
 _TEXTS = st.sampled_from(
