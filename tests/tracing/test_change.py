@@ -218,7 +218,12 @@ def test_a_killed_controller_leaves_nobody_waiting(vm: jvmti.VM, shop: JavaProgr
         (f"{SHOP}.pieces", {"delay": 1, "every": 0}, BadProbe, "count from 1"),
         (f"{SHOP}.pieces", {"delay": 1, "when": "value == 1"}, BadProbe, "nothing is returned"),
         (f"{SHOP}.pieces", {"returns": 1, "when": "exception != None"}, BadProbe, "thrown nothing"),
-        (f"{SHOP}.pieces", {"delay": 1, "when": "m == 1"}, LookupError, "values of the condition"),
+        (
+            f"{SHOP}.pieces",
+            {"delay": 1, "when": "m == 1"},
+            LookupError,
+            "'m' is none; there are 'n', 'this'",
+        ),
         (f"{SHOP}.close", {"throws": ": no class"}, BadProbe, "names no class"),
         (f"write {SHOP}.x", {"delay": 1}, BadProbe, "is a place, as logpoints take it; this takes"),
         (f"called {SHOP}.close", {"delay": 1}, BadProbe, "'call CLASS.METHOD in CLASS.METHOD'"),

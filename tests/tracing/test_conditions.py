@@ -63,6 +63,8 @@ def records_of(recorder: Any, most: int) -> list[Any]:
         ("type(this) not in 'Traced*'", []),
         ("thread.name in 'ma*' and levels == 2", [2]),
         ("thread.name in 'x*'", []),
+        ("thread == 'main' and levels == 2", [2]),
+        ("thread in 'x*'", []),
     ],
 )
 def test_calls_are_chosen_by_who_makes_them(
@@ -171,6 +173,47 @@ def test_fields_of_all_types_are_followed_without_the_agent(
         (helper,) = vm.classes("java.lang.JvmtiProbes????????")
         noted = [cell for cells in helper["paths"] if cells is not None for cell in cells]
         assert sum(cell is not None for cell in noted) == len(hold) * 3
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("pieces == 'x'", "pieces is a int, which compares with an integer, not 'x'"),
+        ("pieces > 'x'", "pieces is a int, which compares with an integer, not 'x'"),
+        ("pieces in (1, 'x')", "pieces is a int, which compares with an integer, not 'x'"),
+        ("pieces in 'x*'", "pieces is a int, which compares with an integer, not 'x[*]'"),
+        ("pieces == None", "pieces is a int, which compares with an integer, not null"),
+        ("pieces == 99999999999", "compares with what a int can be, not 99999999999"),
+        ("arg0 == 2.5", "arg0 is a int, which compares with an integer, not 2.5"),
+        ("what == 5", "what is a java.lang.String, which compares with a text or None, not 5"),
+        ("this == 'x'", r"this is a Traced\$Order, which compares with None only, not 'x'"),
+        ("len(what) == 'x'", r"len\(what\) is a int, which compares with an integer"),
+        ("len(this) > 3", r"'len\(this\)': this is a Traced\$Order, which has no length"),
+        ("value == 'x'", "value is a int, which compares with an integer, not 'x'"),
+        ("exception == 'x'", "exception is a java.lang.Throwable, which compares with None only"),
+        ("thread == 5", "thread is a java.lang.Thread, which compares with None only, not 5"),
+    ],
+)
+def test_comparisons_that_never_hold_are_refused(
+    vm: jvmti.VM, condition: str, message: str
+) -> None:
+    with pytest.raises(BadProbe, match=message):
+        vm.trace(f"{ORDER}.add", when=condition)
+    if condition[:3] not in ("val", "exc"):
+        with pytest.raises(ValueError, match=message):
+            vm.breakpoint(ORDER, "add", when=condition)
+    assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
+
+
+def test_one_method_that_compares_so_is_enough(vm: jvmti.VM, traced: JavaProgram) -> None:
+    with pytest.raises(LookupError, match="'peices' is none; did you mean 'pieces'"):
+        vm.trace(f"{ORDER}.add", when="peices == 1")
+    # The first arguments are numbers of all types, texts, and truth values.
+    with vm.trace(f"{ORDER}.*", when="arg0 == 'abc'") as trace:
+        traced.ask("check 0")
+        traced.ask("add 2")
+        (call,) = records_of(trace, 1)
+    assert call.value == "abc"
 
 
 def test_fields_that_only_subclasses_have(

@@ -149,12 +149,37 @@ def test_values_lead_through_fields(
     assert type(hit.values[expression]) is type(value)
 
 
-def test_a_field_that_there_is_not_is_a_question_mark(vm: jvmti.VM, logged: JavaProgram) -> None:
-    with vm.logpoint(f"{ORDER}.sell", "{this.customer.nobody} {this.total.nobody}") as log:
-        logged.ask("1")
-        (hit,) = hits_of(log, 1)
-    assert hit.text == "? ?"
-    assert {value.kind for value in hit.values.values()} == {RecordedKind.ABSENT}
+def test_a_field_that_an_object_does_not_have_is_a_question_mark(
+    vm: jvmti.VM, logged: JavaProgram
+) -> None:
+    with vm.logpoint("Logged.judge", "{subject.total} {len(subject)}") as log:
+        logged.ask("5")
+        hits = hits_of(log, 5)
+    assert [one.text for one in hits] == ["0 ?", "null null", "0 ?", "? 4", "1099511627776 ?"]
+    assert hits[0].values["len(subject)"].kind is RecordedKind.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "{this.customer.nme}",
+            r"'this.customer.nme': Logged\$Customer has no field 'nme'.*'name'",
+        ),
+        ("{this.totl}", "has no field 'totl'; did you mean 'total'"),
+        ("{pieces.foo}", "'pieces.foo': pieces is a int, no object, so it has no 'foo'"),
+        ("{len(this.customer)}", r"this.customer is a Logged\$Customer, which has no length"),
+        ("{pieces:d,d}", "'d,d' in the text .* is no format"),
+    ],
+)
+def test_values_that_nothing_can_have_are_refused(vm: jvmti.VM, text: str, message: str) -> None:
+    with pytest.raises(BadProbe, match=message):
+        vm.logpoint(f"{ORDER}.sell", text)
+    if ":" not in text:
+        for begin in (vm.logpoint, vm.trace):
+            with pytest.raises(BadProbe, match=message):
+                begin(f"{ORDER}.sell", by=text[1:-1])
+    assert b"JvmtiProbes" not in bytes(vm.find_class(ORDER).class_file)
 
 
 def test_values_are_formatted_as_python_does(vm: jvmti.VM, logged: JavaProgram) -> None:

@@ -54,7 +54,6 @@ def counted(vm: jvmti.VM, traced: JavaProgram, by: str, *asked: str) -> dict[str
         ("class", ("add 4",), {ORDER: 4}),
         ("type(this)", ("add 4",), {ORDER: 4}),
         ("thread", ("add 2", "threads 2"), {"main": 2, "adder 0": 1, "adder 1": 1}),
-        ("this.nothing", ("add 2",), {"?": 2}),
         ("method", ("add 2",), {f"{ORDER}.add": 2}),
     ],
 )
@@ -162,7 +161,8 @@ def test_a_summary_is_a_table(vm: jvmti.VM, traced: JavaProgram) -> None:
         ("a b", BadProbe, "method, place, class, thread"),
         ("took", BadProbe, "count them by something else"),
         ("f(x)", BadProbe, "methods cannot be called"),
-        ("nothing", LookupError, "has a value 'nothing'"),
+        ("nothing", LookupError, "has a value 'nothing'.*; there are 'pieces', 'this', 'what'"),
+        ("this.nothing", BadProbe, "has no field 'nothing'; there are 'total'"),
     ],
 )
 def test_what_calls_cannot_be_counted_by(

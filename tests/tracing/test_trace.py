@@ -545,7 +545,7 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
             vm.trace(f"{ORDER}.add", when=condition)
     with pytest.raises(BadProbe, match=r"'item.nam': .*Item has no .*'name'.*item\[\"its.Name\"\]"):
         vm.trace("Traced$Pack.send", when="item.nam == 'tea'")
-    with pytest.raises(BadProbe, match="'item.count.more': count is no object"):
+    with pytest.raises(BadProbe, match="'item.count.more': item.count is a int, no obj"):
         vm.trace("Traced$Pack.send", when="item.count.more == 1")
     with pytest.raises(BadProbe, match="'this.made': made is static"):
         vm.trace("Traced$Item.<init>", when="this.made > 1")
@@ -619,7 +619,6 @@ def test_iterating_ends_with_the_trace(vm: jvmti.VM, traced: JavaProgram) -> Non
         ("value < 0", "add 2", []),
         ("value >= 0 and pieces == 1", "add 2", [(1, "tea 1")]),
         ("this.total >= 0 and what == 'a'", "add 2", []),
-        ("pieces == 5000000000", "add 2", []),
         ("pieces > 0 and value >= 0 and what == 'tea 2'", "add 5", [(2, "tea 2")]),
         ("value >= 0 and (pieces == 1 or this.total < 0)", "add 5", [(1, "tea 1")]),
         ("what != 'tea 0' and what != 'tea 1' and thread != None", "add 3", [(2, "tea 2")]),

@@ -21,7 +21,7 @@ from jvmti.profile.tables import Kind as Profiled
 from jvmti.profile.tables import Samples, Threads
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
-from jvmti.tracing.declared_fields import check_fields
+from jvmti.tracing.declared_values import check_values
 from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import Site
 from jvmti.tracing.summaries import OTHERS, key_name
@@ -100,7 +100,7 @@ class Requests(Recorder[Any, Any]):
 
     def _check_fields(self, classes: Sequence[Any]) -> None:
         """Refuse a name for requests that is a field of ``this``, which the class lacks."""
-        check_fields(self._plan, classes)
+        check_values(self._plan, classes)
 
     def _check_value(self, by: str) -> None:
         entered = [site for site in self._sites if site.probe == 1]

@@ -67,8 +67,8 @@ def compiled(text: str, words: Mapping[str, Operand] = CALLS) -> Condition:
     ``thread``, ``caller`` and ``took`` (seconds); fields of objects follow a dot, to any depth.
     ``x["com.acme.Base"].total`` is the field that this class declares, where a subclass has one of
     the same name. ``len(x)`` is the length of an array or a string, ``type(x)`` the class of an
-    object. Both sides may not be values. ``in`` takes a pattern for a text, or a tuple of
-    constants.
+    object. A thread compares with a text by its name. Both sides may not be values. ``in`` takes a
+    pattern for a text, or a tuple of constants.
 
     Args:
         text: the condition.
@@ -193,6 +193,8 @@ class _Compiler:
         self, whole: ast.expr, left: ast.expr, holds: Outcomes, right: ast.expr, constant: Any
     ) -> Step:
         operand, path = value_of(left, self._text, self.refuse, self._words)
+        if operand.kind is Kind.THREAD and path is None and isinstance(constant, str):
+            path = "name"
         type_, number, text = "J", 0, None
         if operand.kind is Kind.STACK and (path is not None or not isinstance(constant, str)):
             raise self.refuse(whole, "the caller is a text: 'com.acme.Order.add'")

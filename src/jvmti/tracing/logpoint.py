@@ -144,7 +144,7 @@ class Template(NamedTuple):
             if name not in names:
                 operands.append(_operand(name, text, words))
                 names.append(name)
-            parts.append((literal, names.index(name), format_spec or ""))
+            parts.append((literal, names.index(name), _format(format_spec or "", text)))
         return Template(text, tuple(parts), tuple(names), tuple(operands))
 
     def filled(self, values: list[Any]) -> str:
@@ -163,6 +163,22 @@ class Template(NamedTuple):
                     pass  # null, or an object: shown unformatted
             found.append(value if isinstance(value, str) else value_text(value))
         return "".join(found)
+
+
+def _format(spec: str, text: str) -> str:
+    """A format, if it is one of a number, a text or a truth value.
+
+    Raises:
+        BadProbe: it is none of them.
+    """
+    for value in (0, 0.0, ""):
+        try:
+            format(value, spec)
+        except ValueError as error:
+            why = str(error)
+        else:
+            return spec
+    raise BadProbe(f"{spec!r} in the text {text!r} is no format: {why}")
 
 
 def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:

@@ -18,12 +18,14 @@ from jvmti.interface.errors import Error, JvmtiError, OutOfMemory, ProtocolError
 from jvmti.interface.signatures import result_of
 from jvmti.layouts.probe_memory import TALLIES
 from jvmti.layouts.probes import LeftOut, Outcome
+from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import ClassLoader
+from jvmti.text.names import suggestion
 from jvmti.tracing.arming import announce, count_methods, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape, is_call_pattern, place_of
-from jvmti.tracing.declared_fields import check_fields
+from jvmti.tracing.declared_values import check_values
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
 from jvmti.tracing.selection import check_loader, named, selected
@@ -218,14 +220,19 @@ class ProbeSet:
             raise _too_many()
 
     def _check_fields(self, classes: Sequence[Any]) -> None:
-        """Refuse a condition about a field that none of a pattern's classes has.
+        """Refuse a field that none of a pattern's classes has, and comparisons that never hold.
 
         Raises:
             BadProbe: there is one; no class has probes yet.
         """
-        for name in {probe.classes for probe in self._plan if probe.condition}:
+        checked = {
+            probe.classes
+            for probe in self._plan
+            if probe.condition or any(one.path for one in probe.operands)
+        }
+        for name in checked:
             probes = [probe for probe in self._plan if probe.classes == name]
-            check_fields(probes, named(classes, name), only_conditions=True)
+            check_values(probes, named(classes, name))
 
     def _find_running(self, names: set[str]) -> None:
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
@@ -388,7 +395,7 @@ class ProbeSet:
         methods = _methods(classes)
         names = {one.name for one in methods}
         if needed is not None and any(fnmatch.fnmatchcase(name, method) for name in names):
-            raise LookupError(f"no method of {what!r} {needed}")
+            raise LookupError(f"no method of {what!r} {needed}{self._variables(methods, method)}")
         same = [one for one in methods if fnmatch.fnmatchcase(one.name, method)]
         if same and all(one.is_native or one.is_abstract for one in same):
             kind = "native" if same[0].is_native else "abstract"
@@ -412,6 +419,28 @@ class ProbeSet:
             f"{classes[0].name} is loaded, and has no method {method!r} with code: it has "
             f"{', '.join(alike)}"
         )
+
+    def _variables(self, methods: Sequence[Any], pattern: str) -> str:
+        """The variables of methods, where a condition or a value is about none of them."""
+        named = [one for one in methods if fnmatch.fnmatchcase(one.name, pattern)]
+        if len({one.class_name for one in named}) > _MOST_NAMED:
+            return ""
+        at_begin = {Where.LINE, Where.INDEX}.isdisjoint(probe.site for probe in self._plan)
+        names = {
+            variable.name: None
+            for one in named
+            if not (one.is_native or one.is_abstract)
+            for variable in one.local_variables
+            if not (at_begin and variable.start)
+        }
+        used = [
+            operand.text
+            for probe in self._plan
+            for operand in (*(step.operand for step in probe.condition), *probe.operands)
+            if operand is not None and operand.kind in (Kind.NAMED, Kind.LOCAL)
+        ]
+        unknown = next((one for one in used if one not in names), None)
+        return "" if unknown is None else f"; {unknown!r} is none{suggestion(unknown, names)}"
 
     @property
     def methods(self) -> int:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.deferred import difflib
+from jvmti.interface.comparable import BOXES, INTEGERS, STRING, TEXTS, incomparable
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
 from jvmti.interface.signatures import java_name
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
@@ -61,19 +62,7 @@ _TURNED = {
     Relation.GREATER_OR_EQUAL: Relation.LESS_OR_EQUAL,
 }
 _EQUALITY = (Relation.EQUAL, Relation.NOT_EQUAL)
-_TEXTS = {
-    "Ljava/lang/String;",
-    "Ljava/lang/Object;",
-    "Ljava/lang/CharSequence;",
-    "Ljava/lang/Comparable;",
-    "Ljava/io/Serializable;",
-}
-_STRING = "Ljava/lang/String;"
-_BOXES = {
-    f"Ljava/lang/{one};"
-    for one in ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double")
-}
-_RECORDED = {*"ZBCSIJFD", _STRING}
+_RECORDED = {*"ZBCSIJFD", STRING}
 _FEW = 8
 """Up to this many variables an error names all; of more, similar ones."""
 
@@ -400,7 +389,7 @@ class _Compiler:
         if measured is not None:
             self.test_length(whole, measured, before, variable, relation, constant)
             return
-        if signature in _BOXES and constant is not None:
+        if signature in BOXES and constant is not None:
             before = self.taken(value, variable, [*path, ("value", None)])
         if before:
             signature = before[-1][0].signature
@@ -426,7 +415,7 @@ class _Compiler:
             self.code.append(self.object_at_hand(taken, variable))
             self.code.append([Operation.RECORD_LENGTH, 0, 0, 0, 0])
             return "I"
-        is_box = signature in _BOXES
+        is_box = signature in BOXES
         if is_box:
             taken = self.taken(value, variable, [*path, ("value", None)])
             signature = taken[-1][0].signature
@@ -437,7 +426,7 @@ class _Compiler:
             null = ord("N") if is_box else 0
             self.code.append([Operation.RECORD_FIELD, null, self.place_of(taken[-1][0]), 0, 0])
         else:
-            type_ = "T" if signature == _STRING else signature if signature in "JFD" else "I"
+            type_ = "T" if signature == STRING else signature if signature in "JFD" else "I"
             self.code.append([Operation.RECORD_LOCAL, ord(type_), variable.slot, 0, 0])
         return signature
 
@@ -462,7 +451,7 @@ class _Compiler:
         self.code += [take for _, take in before]
         signature = before[-1][0].signature if before else variable.signature
         take = self.object_at_hand(before, variable)
-        if not signature.startswith("[") and signature != _STRING:
+        if not signature.startswith("[") and signature != STRING:
             raise self.refuse(measured, f"a {java_name(signature)} has no length{_OTHERS}")
         length = Variable(f"len({ast.unparse(measured)})", "I", 0)
         type_, number = self.typed(whole, length, relation, constant)
@@ -531,52 +520,50 @@ class _Compiler:
     ) -> tuple[str, int]:
         """The type to compare by, and the constant in it."""
         signature = variable.signature
-        java = java_name(signature)
+        impossible = f"what a {java_name(signature)} can be"
 
-        def other(expected: str) -> ConditionError:
-            text = "null" if value is None else repr(value)
-            return self.refuse(
-                whole, f"{variable.name} is a {java}, which compares with {expected}, not {text}"
-            )
+        def other(wanted: str | None = None) -> ConditionError:
+            return self.refuse(whole, incomparable(str(variable.name), signature, value, wanted))
 
         match signature:
             case "Z":
                 if not isinstance(value, bool) or relation not in _EQUALITY:
-                    raise other("True or False by == and !=")
+                    raise other()
                 return "I", int(value)
             case "C":
                 if isinstance(value, str) and len(value) == 1 and ord(value) < 0x10000:
                     return "I", ord(value)
                 if isinstance(value, int) and not isinstance(value, bool):
                     return "I", value
-                raise other("a character")
+                raise other()
             case "B" | "S" | "I" | "J":
                 if isinstance(value, float) and value.is_integer():
                     value = int(value)
                 if not isinstance(value, int) or isinstance(value, bool):
-                    raise other("an integer")
-                if not -(1 << 63) <= value < 1 << 63:
-                    raise other(f"what a {java} can be")
+                    raise other()
+                least, most = INTEGERS[signature if relation is Relation.EQUAL else "J"]
+                if not least <= value <= most:
+                    raise other(impossible)
                 return "J" if signature == "J" else "I", value
             case "F" | "D":
                 if not isinstance(value, int | float) or isinstance(value, bool):
-                    raise other("a number")
+                    raise other()
                 try:
                     number = float(value)
                     if signature == "F":
                         (number,) = struct.unpack("<f", struct.pack("<f", number))
                 except OverflowError:
-                    raise other(f"what a {java} can be") from None
+                    raise other(impossible) from None
                 (bits,) = struct.unpack("<q", struct.pack("<d", number))
                 return signature, bits
         if value is None:
             return "L", 0
-        if isinstance(value, str) and signature in _TEXTS:
+        if isinstance(value, str) and signature in TEXTS:
             units = value.encode("utf-16-le", "surrogatepass")
             at = len(self.texts) // 2
             self.texts += units
             return "T", at << 32 | len(units) // 2
-        raise other("a text or None" if signature in _TEXTS else "None only")
+        raise other()
 
 
 __all__ = ["NONE", "ControllerCondition", "Condition", "ConditionError", "compiled", "parse"]

@@ -25,7 +25,7 @@ from jvmti.operations.agent import AgentOperations
 from jvmti.tracing.arming import running_calls
 from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
-from jvmti.tracing.declared_fields import check_fields
+from jvmti.tracing.declared_values import check_values
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.records.sites import Site
 
@@ -190,7 +190,7 @@ class StopProbes(ProbeSet):
                 detail=f"{classes[0].name} {why}, so an agent that was attached late cannot stop "
                 "in it"
             )
-        check_fields(self._plan, chosen)
+        check_values(self._plan, chosen)
         names = {one.name for one in chosen}
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
         self._place(chosen)
