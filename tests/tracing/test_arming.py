@@ -65,9 +65,26 @@ def test_what_a_trace_would_cost_is_what_it_takes(vm: jvmti.VM, traced: JavaProg
     assert 0 < cost.step <= cost.pause < 1
     assert str(cost).startswith("1 method of 1 class; stops the program for about ")
     assert vm.trace_cost("java.*.*").pause > cost.pause
-    assert vm.trace_cost("nobody.x")[:3] == (0, 0, {})
+    assert vm.trace_cost("nobody.x", unloaded=True)[:3] == (0, 0, {})
+    with pytest.raises(LookupError, match=r"no loaded class matches 'Trased\$Order'.*'Traced\$Ord"):
+        vm.trace_cost("Trased$Order.add")
+    with pytest.raises(LookupError, match="Order has no method 'ad'; did you mean 'add'"):
+        vm.trace_cost(f"{ORDER}.ad")
+    call = f"call {ORDER}.add in Traced*.*"
+    with vm.trace(call) as trace:
+        assert (trace.classes, trace.methods) == vm.trace_cost(call)[:2] == (2, 3)
+    with pytest.raises(LookupError, match="Order has no 'ad'; did you mean 'add'"):
+        vm.trace_cost(f"call {ORDER}.ad in Traced*.*")
     with pytest.raises(BadProbe, match="is not CLASS.METHOD"):
         vm.trace_cost("Traced")
+
+
+def test_a_logpoint_at_many_places_warns(
+    vm: jvmti.VM, traced: JavaProgram, caplog: pytest.LogCaptureFixture
+) -> None:
+    with vm.logpoint("call * in java.util.*.*", "x", when="thread == 'nobody'") as log:
+        assert f"{log.places:,} places in {log.classes:,} classes have probes" in caplog.text
+    assert traced.ask("deep 1") == "1"
 
 
 def test_the_command_says_what_it_would_cost(traced: JavaProgram) -> None:

@@ -104,6 +104,12 @@ def test_places_are_lines_methods_and_bytecode_indexes(vm: jvmti.VM, logged: Jav
     assert texts_at(vm, logged, f"{ORDER}.sell:{begin}", "{pieces}", 3) == ["0", "1", "2"]
     for file in ("Logged.java", "src/Logged.java"):
         assert texts_at(vm, logged, f"{file}:{begin}", "{pieces}", 3) == ["0", "1", "2"]
+    for place in (f"{ORDER}.sell", f"{ORDER} loader app"):
+        with vm.logpoint(place, "{pieces}", line=begin) as log:
+            logged.ask("3")
+            assert [one.text for one in hits_of(log, 3)] == ["0", "1", "2"]
+    with pytest.raises(BadProbe, match="a line is of a class or a method"):
+        vm.logpoint(f"{ORDER}:{begin}", "x", line=begin)
     assert texts_at(vm, logged, f"{ORDER}.sell", "{pieces}", 3) == ["0", "1", "2"]
     assert texts_at(vm, logged, f"{ORDER}.sell@0", "{pieces}", 3) == ["0", "1", "2"]
     assert texts_at(vm, logged, f"Logged$*:{end}", "{pieces}", 3) == ["1000", "1001", "1002"]

@@ -551,28 +551,33 @@ class VM:
             max_pause=max_pause,
         )
 
-    def trace_cost(self, *patterns: str, loader: ClassLoader | None = None) -> Cost:
+    def trace_cost(
+        self, *patterns: str, loader: ClassLoader | None = None, unloaded: bool = False
+    ) -> Cost:
         """Estimate what a trace would cost, without changing anything.
 
         Args:
-            patterns: as for `trace`, but for calls where they are made.
+            patterns: as for `trace`.
             loader: as for `trace`.
+            unloaded: a pattern may match nothing that is loaded.
 
         Returns:
             Classes, methods, running calls, and how long the program would stop.
 
         Raises:
             BadProbe: a pattern is malformed.
+            LookupError: nothing that is loaded matches; the message has similar names.
         """
         from jvmti.tracing.arming import cost_of
 
-        return cost_of(self, patterns, loader)
+        return cost_of(self, patterns, loader, unloaded=unloaded)
 
     def logpoint(
         self,
         place: str,
         text: str | None = None,
         *,
+        line: int | None = None,
         when: str | None = None,
         every: int = 1,
         over: float = 0.0,
@@ -606,6 +611,7 @@ class VM:
                 ``target`` (whose field, method or monitor it is), ``member`` and ``passed0``, too.
                 What follows a colon is Python's format of the value. Without a text, the kind of
                 place decides what is recorded.
+            line: the line, where the place is a class or a method.
             when: a condition on these values, which the target evaluates, as for `trace`.
             every: record only each n-th hit.
             over: seconds that the call of the method must have taken until then.
@@ -627,10 +633,11 @@ class VM:
         JVM TI: RetransformClasses, ClassFileLoadHook.
         """
         from jvmti.tracing.logpoint import Logpoint
+        from jvmti.tracing.places import at_line
 
         return Logpoint(
             self,
-            place,
+            place if line is None else at_line(place, line),
             text,
             when=when,
             every=every,

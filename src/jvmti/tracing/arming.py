@@ -5,17 +5,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from jvmti.classfile.opcodes import instructions
 from jvmti.deferred import numpy
 from jvmti.interface.errors import ClassNotPrepared, Error, PauseTooLong
 from jvmti.refs import ClassLoader
+from jvmti.text.names import suggestion
 from jvmti.text.quantities import duration, quantity
-from jvmti.tracing.call_probes import place_of
-from jvmti.tracing.selection import check_loader, named, selected
+from jvmti.tracing.call_probes import is_call_pattern, place_of
+from jvmti.tracing.selection import check_loader, named, referring, selected
 from jvmti.tracing.traced_vm import TracedVM
+from jvmti.tracing.unmatched import check_conditions, unmatched_place
 
 log = logging.getLogger("jvmti")
 
@@ -90,6 +93,21 @@ def announce(
     )
 
 
+def announce_places(places: int, classes: int) -> None:
+    """Log a warning if probes are at many places in methods: calls, fields, lines and so on.
+
+    Args:
+        places: how many there are; only the probes themselves find out.
+        classes: how many have them.
+    """
+    if places > MANY_METHODS:
+        log.warning(
+            "%s in %s have probes, each of which makes the program some 60 ns slower when it is "
+            "reached; 'in CLASS.METHOD' behind the place takes fewer",
+            *(quantity(places, "place"), quantity(classes, "class")),
+        )
+
+
 def count_methods(
     vm: TracedVM, classes: Sequence[Any], places: Iterable[MethodPatterns]
 ) -> tuple[int, bool]:
@@ -162,23 +180,37 @@ def running_calls(vm: TracedVM, wanted: Callable[[Any], bool]) -> dict[str, int]
     return found
 
 
-def cost_of(vm: TracedVM, patterns: Sequence[str], loader: ClassLoader | None = None) -> Cost:
+def cost_of(
+    vm: TracedVM,
+    patterns: Sequence[str],
+    loader: ClassLoader | None = None,
+    *,
+    unloaded: bool = False,
+) -> Cost:
     """The cost of a trace of some patterns.
 
     Args:
         vm: the VM.
         patterns: the patterns.
         loader: of the classes.
+        unloaded: a pattern may match nothing.
 
     Raises:
         BadProbe: a pattern is malformed.
+        LookupError: one matches nothing.
     """
     check_loader(loader)
     methods: set[Any] = set()
     classes: set[Any] = set()
-    for place in map(place_of, patterns):
+    for pattern in patterns:
+        place = place_of(pattern)
+        taken: set[Any] = set()
         named = vm.classes(place["classes"] or "*")
-        for cls in _modifiable(vm, selected(vm, named, place["extends"], place["loader"], loader)):
+        chosen = _modifiable(vm, selected(vm, named, place["extends"], place["loader"], loader))
+        is_call = is_call_pattern(pattern)
+        if is_call and chosen:
+            chosen = list(referring(vm, chosen, place["owners"], place["members"]))
+        for cls in chosen:
             try:
                 listed = cls.methods
             except ClassNotPrepared:
@@ -190,14 +222,47 @@ def cost_of(vm: TracedVM, patterns: Sequence[str], loader: ClassLoader | None = 
                 and fnmatchcase(one.name, place["methods"] or "*")
                 and fnmatchcase(one.signature, place["descriptors"] or "*")
             ]
+            if is_call:
+                pool = cls.constant_pool
+                inside = [one for one in inside if _calls(one, pool, place)]
             if inside:
                 classes.add(cls)
-                methods.update(inside)
+                taken.update(inside)
+        methods |= taken
+        if not taken and not unloaded:
+            raise LookupError(_why_nothing(vm, pattern, place, loader))
     loaded = len(vm.classes())
     names = {(one.class_name, one.name) for one in methods}
     running = running_calls(vm, lambda method: (method.class_name, method.name) in names)
     pause, step = (estimated_pause(n, loaded) for n in (len(classes), min(len(classes), 1)))
     return Cost(len(classes), len(methods), running, pause, step)
+
+
+def _calls(method: Any, pool: Any, place: Mapping[str, Any]) -> bool:
+    """Whether the code of a method has a call that matches a pattern."""
+    for one in instructions(method.bytecodes):
+        if one.constant is None or not one.name.startswith("invoke"):
+            continue
+        constant = pool[one.constant]
+        if constant.kind not in ("Methodref", "InterfaceMethodref"):
+            continue
+        member = constant.value
+        if fnmatchcase(member.class_name.replace("/", "."), place["owners"] or "*") and fnmatchcase(
+            member.name, place["members"] or "*"
+        ):
+            return True
+    return False
+
+
+def _why_nothing(
+    vm: TracedVM, pattern: str, place: Mapping[str, Any], loader: ClassLoader | None
+) -> str:
+    wanted = place["classes"] or "*"
+    loaded = vm.classes(wanted)
+    if not len(loaded):
+        return f"no loaded class matches {wanted!r}{suggestion(wanted, vm.classes.near(wanted))}"
+    check_conditions(vm, loaded, place, loader)
+    return unmatched_place(vm, pattern, place, loaded, None)
 
 
 def _modifiable(vm: TracedVM, classes: Iterable[Any]) -> list[Any]:
@@ -307,6 +372,7 @@ __all__ = [
     "Cost",
     "Witness",
     "announce",
+    "announce_places",
     "check_step",
     "cost_of",
     "count_methods",

@@ -165,6 +165,8 @@ class _Value(NamedTuple):
             return self._replace(name=f"type({self.name})", types={STRING})
         if name == "length" and any(one in TEXTS or one[0] == "[" for one in self.types):
             return self._replace(name=f"len({self.name})", types={"I"})
+        if name == "name" and self.types == {"Ljava/lang/Thread;"}:
+            return self._replace(name=f"{self.name}.name", types={STRING})  # no subclass is asked
         objects = {one for one in self.types if one[0] in "L["}
         if not objects:
             kind = java_name(min(self.types))

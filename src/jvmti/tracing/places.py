@@ -162,6 +162,21 @@ class Place(NamedTuple):
         return Place(Where.ENTRY, -1, both, more)
 
 
+def at_line(place: str, line: int) -> str:
+    """A place at a line of a class or a method, from the name of either.
+
+    Raises:
+        TypeError: the line is no number.
+        BadProbe: the place says already where it is.
+    """
+    if type(line) is not int:
+        raise TypeError(f"line= is a number, not {line!r}")
+    name, _ = conditions_of(place)
+    if re.search(r"[:@\s]", name.strip()):
+        raise BadProbe(f"{place!r} with line={line}: a line is of a class or a method")
+    return f"{name.rstrip()}:{line}{place[len(name) :]}"
+
+
 def _classes_of(file: re.Match[str]) -> str:
     """Patterns for the classes that a source file is named after, in whatever package."""
     # Kotlin adds to the name of a file what its functions are in.
@@ -181,4 +196,4 @@ def _of_kind(word: str, rest: str) -> Place:
     return Place(where.site, where.number, ((where.classes, where.methods),), more)
 
 
-__all__ = ["WORDS", "Place"]
+__all__ = ["WORDS", "Place", "at_line"]

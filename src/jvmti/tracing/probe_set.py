@@ -23,12 +23,12 @@ from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
 from jvmti.refs import ClassLoader
 from jvmti.text.names import suggestion
-from jvmti.tracing.arming import announce, count_methods, in_steps, running_calls
+from jvmti.tracing.arming import announce, announce_places, count_methods, in_steps, running_calls
 from jvmti.tracing.call_probes import RecordShape, is_call_pattern, place_of
 from jvmti.tracing.declared_values import check_values
 from jvmti.tracing.records.memory import ProbeMemory
 from jvmti.tracing.records.sites import Site, read_sites
-from jvmti.tracing.selection import check_loader, named, selected
+from jvmti.tracing.selection import check_loader, named, referring, selected
 from jvmti.tracing.traced_vm import TracedVM
 from jvmti.tracing.unmatched import check_conditions, unmatched_place
 from jvmti.tracing.without_code import check_takes_probes
@@ -43,7 +43,6 @@ _FAILURES = {
 
 _SERVING = ("java.lang.JvmtiProbes", "jdk.internal.misc.Unsafe")
 """The class that probes call gets none."""
-_ARRAY = re.compile(rb"\[")
 MOST = (1 << 62) - 1
 _LONGEST = 9e9
 """The number of classes that get probes in the first pause."""
@@ -192,6 +191,16 @@ class ProbeSet:
         self._count()
         if self._failure == _TOO_MANY:
             raise _too_many()
+        if any(probe.site not in _IN_ALL_METHODS for probe in self._plan):
+            self._read_sites()
+            plan = [self._plan[site.probe] for site in self._sites]
+            announce_places(
+                sum(
+                    one.site not in _IN_ALL_METHODS and one.outcome is not Outcome.KEEP
+                    for one in plan
+                ),
+                self.classes,
+            )
 
     def _count(self) -> None:
         """Ask the agent what has come of the probes."""
@@ -273,19 +282,7 @@ class ProbeSet:
         """The classes whose code may refer to what a probe is about."""
         if probe.classes is not None and not set(probe.classes) & set("*?["):
             return classes
-        pools = self._vm.lookup_env.map.get_constant_pool(classes)
-        needed = [
-            max(re.split(r"\*|\?|\[.*?\]", pattern.replace(".", "/")), key=len).encode()
-            for pattern in (probe.owners, probe.members)
-            if pattern is not None
-        ]
-        # An array type of primitives is no constant.
-        needed = [one for one in needed if not _ARRAY.search(one)]
-        return [
-            one
-            for one, pool in zip(classes, pools.constant_pool_bytes, strict=True)
-            if all(text in pool for text in needed)
-        ]
+        return referring(self._vm, classes, probe.owners, probe.members)
 
     def _place(self, classes: Sequence[Any]) -> None:
         """Put probes into classes; one that is refused does not affect the others."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from jvmti.interface.signatures import matcher
 from jvmti.refs import ClassLoader
 from jvmti.tracing.traced_vm import TracedVM
+
+_ARRAY = re.compile(rb"\[")
 
 
 def check_loader(loader: object) -> None:
@@ -58,4 +61,27 @@ def selected(
     return [one for one, is_chosen in zip(classes, chosen, strict=True) if is_chosen]
 
 
-__all__ = ["check_loader", "selected"]
+def referring(vm: TracedVM, classes: Sequence[Any], *patterns: str | None) -> Sequence[Any]:
+    """Those of some classes whose constants have what patterns leave no choice about.
+
+    Args:
+        vm: the VM.
+        classes: the classes.
+        patterns: for a member and its class; ``None`` for all.
+    """
+    pools = vm.lookup_env.map.get_constant_pool(classes)
+    needed = [
+        max(re.split(r"\*|\?|\[.*?\]", pattern.replace(".", "/")), key=len).encode()
+        for pattern in patterns
+        if pattern is not None
+    ]
+    # An array type of primitives is no constant.
+    needed = [one for one in needed if not _ARRAY.search(one)]
+    return [
+        one
+        for one, pool in zip(classes, pools.constant_pool_bytes, strict=True)
+        if all(text in pool for text in needed)
+    ]
+
+
+__all__ = ["check_loader", "named", "referring", "selected"]

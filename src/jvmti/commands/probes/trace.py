@@ -112,11 +112,12 @@ class Command:
         path = counting_output(given)
         end_at_sigterm()
         with RecordFile(path) as file, opened(given) as vm:
-            if given.dry_run:
-                _report_cost(given, vm.trace_cost(*given.patterns))
-                return None
             began = time.monotonic()
             try:
+                if given.dry_run:
+                    unloaded = given.unloaded or given.launched is not None
+                    _report_cost(given, vm.trace_cost(*given.patterns, unloaded=unloaded))
+                    return None
                 trace = vm.trace(
                     *given.patterns,
                     over=given.over,
