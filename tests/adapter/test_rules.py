@@ -45,6 +45,18 @@ def test_hits_are_counted_from_the_first(client: Client, command: list[str]) -> 
 
 def test_an_exception_stops_only_where_its_condition_holds(begin: Begin) -> None:
     client = begin()
+    for condition, why in (
+        ("com.acme.Stack", "no class 'com.acme.Stack' is loaded yet"),
+        ("((( if total > 1", "'(((' is no name of a class"),
+        ("java.lang.Exception if exception.get(", "'(' is not closed"),
+    ):
+        wanted = {"filterId": "caught", "condition": condition}
+        options = [wanted, {**wanted, "filterId": "uncaught"}]
+        body = client.ask("setExceptionBreakpoints", filters=[], filterOptions=options)
+        for one in body["breakpoints"]:
+            assert not one["verified"]
+            assert one["message"].startswith(why)
+            assert "similar" not in one["message"]
     for condition in ("total % 5 == 0", 'exception.getMessage().endsWith("3")'):
         wanted = {"filterId": "caught", "condition": f"java.lang.IllegalState* if {condition}"}
         uncaught = {**wanted, "filterId": "uncaught"}  # late, nobody knows which it will be
@@ -55,6 +67,14 @@ def test_an_exception_stops_only_where_its_condition_holds(begin: Begin) -> None
             assert client.evaluate(thread, condition)["result"] == "true"
             assert completed(client, thread, "exc") == ["exception"]
             assert "getMessage" in completed(client, thread, "exception.getM")
+            if is_last and condition.startswith("total"):
+                name = "java.util.zip.ZipException"
+                options = [{**one, "condition": name} for one in (wanted, uncaught)]
+                ask = {"filters": [], "filterOptions": options}
+                for one in client.ask("setExceptionBreakpoints", **ask)["breakpoints"]:
+                    assert (one["verified"], one["reason"]) == (False, "pending")
+                client.evaluate(thread, f'Class.forName("{name}")')
+                assert client.event("breakpoint")["breakpoint"]["verified"]
             if is_last:
                 client.ask("setExceptionBreakpoints", filters=[])
             client.ask("continue", threadId=thread)

@@ -189,9 +189,19 @@ def test_lines_without_code_are_said_with_those_that_have_some(begin: Begin) -> 
     client.disconnect()
 
 
-def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(begin: Begin) -> None:
+def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(
+    begin: Begin, way: str
+) -> None:
     """Only threads for which they hold stop; a logpoint stops none."""
     client = begin()
+    for message, why in (
+        ("x {((}", "'(' is not closed"),
+        ("{count", "'{' is not closed"),
+        ("{=py 1 +}", "not a Python expression"),
+    ):
+        (wrong,) = client.breakpoints({"line": line("GROSS"), "logMessage": message})
+        assert not wrong["verified"]
+        assert why in wrong["message"]
     client.breakpoints(
         {"line": line("GROSS"), "hitCondition": "% 10"},
         {"line": line("NESTED"), "logMessage": "order {n} is {n}"},
@@ -203,6 +213,22 @@ def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(begin: Beg
         client.ask("continue", threadId=thread)
     assert numbers[1] - numbers[0] == 10
     assert f"order {numbers[0]} is {numbers[0]}\n" in client.output("stdout")
+    # What is known as soon as it is set.
+    calls, misspelt, fine = client.breakpoints(
+        {"line": line("SLEEP"), "logMessage": "{{}} {args.clone().length}", "hitCondition": "9"},
+        {"line": line("GROSS"), "condition": "nett == 3", "hitCondition": "100000000"},
+        {"line": line("GROSS"), "condition": "net > total", "hitCondition": "100000000"},
+    )
+    assert "threads wait at each hit" in calls["message"]
+    running = "calls that run already do not stop: Debugged.main"
+    assert (running in calls["message"]) == (way == "late")
+    assert "no variable or field 'nett' here" in misspelt["message"]
+    assert "no variable" not in fine.get("message", "")
+    names = ("Debugged.sum(int, int)", "Debugged.sum(long)", "Debugged.main(String[])")
+    wanted = [{"name": name, "condition": "1 == 2"} for name in names]
+    found = client.ask("setFunctionBreakpoints", breakpoints=wanted)["breakpoints"]
+    assert [one["verified"] for one in found] == [True, False, True], found
+    assert found[1]["message"] == "Debugged.sum takes other parameters: there is sum(int, int)"
     client.disconnect()
 
 

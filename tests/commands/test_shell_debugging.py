@@ -281,6 +281,7 @@ def test_a_logpoint_prints_and_stops_nothing(
     assert re.findall(r"sum (\d+) of", said) == ["8", "10"]
     assert "there is no method 'none'" in said
     assert "is not complete" in prompt.refusal(f"%break {place} log '{{1 +}} {{n.a()}}'")
+    assert "'{' is not closed" in prompt.refusal(f"%break {place} log '{{n'")
     prompt("%delete 2")
     assert "no breakpoints" in prompt("%break")
 

@@ -12,7 +12,8 @@ import keyword
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jvmti.expressions.parsing import children, field
+from jvmti.expressions.parsing import children, field, parsed
+from jvmti.expressions.python_expression import PYTHON
 from jvmti.interface.errors import Error
 from jvmti.interface.modifiers import MethodModifiers
 from jvmti.interface.signatures import java_name
@@ -20,12 +21,15 @@ from jvmti.model.objects.layouts import layout_of
 from jvmti.tracing.conditions import EVERYWHERE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from tree_sitter import Node
 
     from jvmti.expressions.parsing import ParsedExpression
     from jvmti.model.classes.java_class import Class, Method
     from jvmti.model.vm import VM
 
+_DECLARES = re.compile(r"->|::|\binstanceof\b|\bswitch\b")
 _ARGUMENT = re.compile(r"arg\d+\Z")
 STRING = "Ljava/lang/String;"
 
@@ -82,6 +86,23 @@ class CodePlace:
                     if (owner.signature, source(field(node, "name"))) == (STRING, "length"):
                         return AgentValue(f"len({owner.text})", "I")
         raise NotReadable
+
+    def may_know(self, name: str) -> bool:
+        """Whether a simple name may be that of a variable, or of a field of the classes around it;
+        true where nothing says the variables."""
+        if self.variables is None or name in self.variables:
+            return True
+        cls: Class | None = self._method.declaring_class
+        while cls is not None:
+            fields = layout_of(cls)
+            for one in (name, f"val${name}"):
+                try:
+                    fields.find(one)
+                except KeyError:
+                    continue
+                return True
+            cls = cls.outer_class
+        return False
 
     @functools.cached_property
     def variables(self) -> dict[str, str] | None:
@@ -145,6 +166,42 @@ def _as_word(name: str) -> str:
     if not name.isidentifier() or keyword.iskeyword(name):
         raise NotReadable
     return name
+
+
+def unknown_name(vm: VM, text: str, places: Sequence[tuple[Method, int]]) -> str | None:
+    """A simple name in an expression that means nothing at any of some places, if there is one.
+
+    Names before a dot may be packages, and those with a capital letter classes or constants that
+    the source imports; expressions that declare names have none of these.
+
+    Args:
+        vm: the VM.
+        text: the expression.
+        places: methods and bytecode indices in loaded classes.
+    """
+    if not places or text.startswith(PYTHON) or _DECLARES.search(text):
+        return None
+    expression = parsed(text)
+    at = [CodePlace(vm, *one) for one in places]
+    try:
+        for node in _simple_names(expression.root):
+            name = expression.source(node)
+            if not name[0].isupper() and not any(one.may_know(name) for one in at):
+                return name
+    except Error:
+        return None  # a class that is not ready to say what it has
+    return None
+
+
+def _simple_names(node: Node) -> Iterator[Node]:
+    """The identifiers of an expression that stand for a variable or a field of ``this``."""
+    if node.type == "identifier":
+        yield node
+    for one in children(node):
+        before_dot = one == node.child_by_field_name("object")
+        member = one in (node.child_by_field_name("field"), node.child_by_field_name("name"))
+        if one.type != "identifier" or not (before_dot or member):
+            yield from _simple_names(one)
 
 
 __all__ = ["STRING", "AgentValue", "CodePlace", "NotReadable"]

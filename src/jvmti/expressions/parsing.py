@@ -8,6 +8,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from jvmti.expressions.errors import ExpressionError
+from jvmti.expressions.python_expression import PYTHON, PythonExpression
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -78,6 +79,54 @@ class ParsedExpression:
     def error(self, node: Node, reason: str) -> ExpressionError:
         """An error about a node."""
         return ExpressionError(reason, self.text, self.column(node))
+
+
+def text_parts(text: str) -> list[tuple[str, str | None]]:
+    """A text to log: literal text, and the expression in braces behind it, or ``None``.
+
+    Doubled braces stand for themselves.
+
+    Args:
+        text: the text, with expressions of Java, or of Python behind ``=py``.
+
+    Raises:
+        ExpressionError: a brace is not closed, or what it has is no expression.
+        ImportError: ``tree-sitter`` is not installed.
+    """
+    found: list[tuple[str, str | None]] = []
+    literal, at = "", 0
+    while at < len(text):
+        if text[at : at + 2] in ("{{", "}}"):
+            literal, at = literal + text[at], at + 2
+        elif text[at] == "{":
+            end = _closing(text, at)
+            expression = text[at + 1 : end].strip()
+            (PythonExpression if expression.startswith(PYTHON) else parsed)(expression)
+            found.append((literal, expression))
+            literal, at = "", end + 1
+        else:
+            literal, at = literal + text[at], at + 1
+    return [*found, (literal, None)]
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the brace is that closes another."""
+    depth, quote, at = 0, "", opening
+    while at < len(text):
+        one = text[at]
+        if quote:
+            if one == "\\":
+                at += 1
+            elif one == quote:
+                quote = ""
+        elif one in "\"'":
+            quote = one
+        elif one in "{}":
+            depth += 1 if one == "{" else -1
+            if not depth:
+                return at
+        at += 1
+    raise ExpressionError("'{' is not closed: an expression stands in braces", text, opening)
 
 
 def children(node: Node) -> list[Node]:

@@ -219,7 +219,7 @@ def _parse(text: str) -> Probe:
         else:
             owners = None if what == "*" else what
     rest, number = _number(rest.strip(), site, text)
-    place, descriptors = _parameters(rest, text)
+    place, descriptors = parameters_of(rest, text)
     classes, methods = _split(place, text)
     probe = {
         "site": site,
@@ -269,7 +269,16 @@ def _split(place: str, whole: str) -> tuple[str | None, str | None]:
     return (None if classes == "*" else classes), (None if member == "*" else member)
 
 
-def _parameters(place: str, whole: str) -> tuple[str, str | None]:
+def parameters_of(place: str, whole: str) -> tuple[str, str | None]:
+    """A method without the types of its parameters, and the descriptors that these mean.
+
+    Args:
+        place: the method: ``com.acme.Order.add(int, String)``.
+        whole: the text that it is from.
+
+    Raises:
+        BadProbe: the parenthesis is not closed.
+    """
     if "(" not in place:
         return place, None
     name, _, types = place.partition("(")

@@ -807,7 +807,8 @@ class VM:
                 these.
             methods: the method, or a pattern; all of that name.  Without it, those with the line.
             line: the source line; without it, where the methods begin.
-            signature: of the method, where there are several of the name: ``"(I)V"``.
+            signature: of the method, where there are several of the name: ``"(I)V"``; or a pattern:
+                ``"(I*"``.
             location: the bytecode index, instead of the line.
             when, hits, thread, caller, do: as for `Method.breakpoint`.
             placed: a function that is called with the breakpoint when classes have been loaded or

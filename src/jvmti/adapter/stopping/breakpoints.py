@@ -18,6 +18,7 @@ from jvmti.adapter.protocol.conversation import explained
 from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.hit_rules import Rule, RuleFunctions
 from jvmti.adapter.stopping.line_breakpoint import LineBreakpoint
+from jvmti.instrumentation.probes import parameters_of
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error
 from jvmti.model.debug.breakpoints import Breakpoint
@@ -53,6 +54,8 @@ class ClientBreakpoint:
         is_verified: whether it does what the client wants.
         is_logpoint: whether it logs a text instead of stopping threads.
         has_failed: whether its condition asks for what nobody can read where threads stop.
+        unknown: what to say of a name in its condition that means nothing at its places.
+        watch: waits for its class to be loaded, if its request does not.
     """
 
     def __init__(self, number: int) -> None:
@@ -64,9 +67,13 @@ class ClientBreakpoint:
         self.is_verified = False
         self.is_logpoint = False
         self.has_failed = False
+        self.unknown: str | None = None
+        self.watch: StopRequest | None = None
 
     def cancel(self) -> None:
         """Remove it from the program."""
+        if self.watch is not None:
+            self.watch.cancel()
         if self.request is not None:
             self.request.cancel()
 
@@ -164,7 +171,7 @@ class BreakpointRequests:
         def unreadable(why: str) -> None:
             one.is_verified, one.has_failed = False, True
             one.message = f"it stops threads whether or not its condition holds: {why}"
-            self._changed(one)
+            self.changed(one)
 
         return RuleFunctions(self._session, self._evaluation, rule, reached, unreadable)
 
@@ -270,6 +277,7 @@ class BreakpointRequests:
                 )
 
             def changed(request: LineBreakpoint) -> None:
+                one.unknown = self._unknown(patterns, line, rule)
                 self._placed(one, request)
                 if one.request is request and isinstance(request.own, Breakpoint):
                     recorded = self._recorded(patterns, line, functions)
@@ -281,6 +289,7 @@ class BreakpointRequests:
             one.request = request = LineBreakpoint(
                 vm, patterns, line, recorded, place, mapped, changed
             )
+            one.unknown = self._unknown(patterns, line, rule)
             self._note(one, request)
             if not one.is_verified:
                 one.message = self._why_not(self._lines(patterns, mapped), line)
@@ -295,11 +304,7 @@ class BreakpointRequests:
         # Where the VM has breakpoints, other probes in a class would take them from calls that run.
         if not functions.is_logpoint or not vm.breakpoints.is_emulated(Event.BREAKPOINT):
             return None
-        places: dict[Method, int] = {}
-        for method, at, its_line in self._code(patterns):
-            if its_line == line:
-                places[method] = min(places.get(method, at), at)
-        rule = functions.recorded_at(vm, list(places.items()))
+        rule = functions.recorded_at(vm, self._places(patterns, line))
         if rule is None:
             return None
         place = f"{'|'.join(patterns)}:{line}"
@@ -310,6 +315,28 @@ class BreakpointRequests:
         except (Error, LookupError) as error:
             log.debug("the agent does not record %s: %s", place, error)
             return None
+
+    def _places(self, patterns: Sequence[str], line: int) -> list[tuple[Method, int]]:
+        """The methods of the loaded classes of a source that have a line, and where it begins."""
+        places: dict[Method, int] = {}
+        for method, at, its_line in self._code(patterns):
+            if its_line == line:
+                places[method] = min(places.get(method, at), at)
+        return list(places.items())
+
+    def _unknown(self, patterns: Sequence[str], line: int, rule: Rule) -> str | None:
+        """What to say of a name in a condition that means nothing at its places."""
+        if not rule.condition:
+            return None
+        from jvmti.expressions.agent_values import unknown_name
+
+        name = unknown_name(self._session.vm, rule.condition, self._places(patterns, line))
+        if name is None:
+            return None
+        return printable(
+            f"there is no variable or field {name!r} here: where the condition needs it, threads "
+            "stop, and the console says so"
+        )
 
     def _code(
         self, patterns: Sequence[str], mapped: MappedLines | None = None
@@ -353,12 +380,13 @@ class BreakpointRequests:
         was = one.is_verified, one.message
         one.is_verified = bool(request.places)
         if one.is_verified:
-            one.message = None
+            notes = [] if one.unknown is None else [one.unknown]
             if request.running:
                 calls = ", ".join(sorted(request.running)[:3])
-                one.message = f"calls that run already do not stop: {calls}"
-            elif one.is_logpoint and request.waits:
-                one.message = _WAITS
+                notes.append(f"calls that run already do not stop: {calls}")
+            if one.is_logpoint and request.waits:
+                notes.append(_WAITS)
+            one.message = "; ".join(notes) or None
         elif request.lost:
             one.message = request.lost[0][2]
         return (one.is_verified, one.message) != was
@@ -366,9 +394,10 @@ class BreakpointRequests:
     def _placed(self, one: ClientBreakpoint, request: Breakpoint | LineBreakpoint) -> None:
         """A class was loaded, or redefined: say where the breakpoint is now."""
         if self._note(one, request):
-            self._changed(one)
+            self.changed(one)
 
-    def _changed(self, one: ClientBreakpoint) -> None:
+    def changed(self, one: ClientBreakpoint) -> None:
+        """Let the client know what a breakpoint is now."""
         self._session.conversation.event("breakpoint", reason="changed", breakpoint=self.shown(one))
 
     # ---- by function -----------------------------------------------------------------------
@@ -385,7 +414,7 @@ class BreakpointRequests:
 
     def _at_method(self, name: str, rule: Rule) -> Create:
         def create(one: ClientBreakpoint) -> None:
-            plain, _, parameters = name.strip().partition("(")
+            plain, signature = parameters_of(name.strip(), name)
             classes, _, method = plain.rpartition(".")
             if not classes or not method:
                 raise RequestFailed(
@@ -396,6 +425,7 @@ class BreakpointRequests:
             one.request = request = self._session.vm.breakpoint(
                 classes,
                 method,
+                signature=signature,
                 when=functions.when,
                 hits=functions.hits,
                 do=functions,
@@ -403,9 +433,7 @@ class BreakpointRequests:
             )
             self._note(one, request)
             if not one.is_verified:
-                one.message = request.pending_reason or "no class of that name is loaded yet"
-            elif parameters:
-                one.message = "all methods of this name stop, whatever their parameters"
+                one.message = request.pending_reason or "no method of that name is loaded yet"
 
         return create
 

@@ -11,6 +11,8 @@ from jvmti.adapter.protocol.requests import answers
 from jvmti.adapter.stopping.breakpoints import ClientBreakpoint, Create
 from jvmti.adapter.stopping.hit_rules import Rule
 from jvmti.interface.errors import Error
+from jvmti.interface.signatures import in_any_package
+from jvmti.model.debug.prepared_classes import PreparedClasses
 from jvmti.text.printable import printable, printable_lines
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
 
 _IF = re.compile(r"\s*(.*?)\s*(?:\bif\b\s*(.*))?\Z", re.DOTALL)
+_CLASS = re.compile(r"[\w$.*?]+\Z")
 _FILTERS = {"caught": ["caught"], "uncaught": ["uncaught"], "thrown": ["caught", "uncaught"]}
 """The kinds of exceptions that each filter means; late there is the last alone."""
 _CAUSES = 20
@@ -67,6 +70,12 @@ class ExceptionRequests:
             matched = _IF.match(condition)
             assert matched is not None
             classes = [name for name in re.split(r"[\s,]+", matched[1]) if name]
+            for name in classes:
+                if not _CLASS.match(name):
+                    raise RequestFailed(
+                        f"{printable(name, 60)!r} is no name of a class; a condition is, as "
+                        "java.lang.IllegalStateException, com.acme.* if n > 1000"
+                    )
             functions = self._breakpoints.functions(
                 one, Rule(matched[2] or "", "", ""), "exception", text=_thrown_text
             )
@@ -77,10 +86,23 @@ class ExceptionRequests:
                 when=functions.when,
                 do=functions,
             )
-            one.is_verified = True
             one.message = one.request.pending_reason
+            one.is_verified = one.message is None
+            if not one.is_verified:
+                self._wait_for(one, classes)
 
         return create
+
+    def _wait_for(self, one: ClientBreakpoint, classes: list[str]) -> None:
+        """Say so as soon as one of the classes is loaded, of which there is none yet."""
+
+        def loaded(_: object) -> None:
+            if not one.is_verified:
+                one.is_verified, one.message = True, None
+                self._breakpoints.changed(one)
+
+        meant = "\n".join(each for name in classes for each in in_any_package(name))
+        one.watch = PreparedClasses(self._session.vm, meant, loaded)
 
     @answers("exceptionInfo")
     def exception_info(self, given: Arguments) -> dict[str, Any]:

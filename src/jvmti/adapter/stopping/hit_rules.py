@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _HITS = re.compile(r"\s*(==?|>=?|%|every|after)?\s*([0-9]{1,18})\s*\Z")
-_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 class Rule(NamedTuple):
@@ -91,6 +90,10 @@ class RuleFunctions:
         reached: what to do with a thread that is to stop.
         unreadable: is called once with the reason, if the condition has a variable that such an
             agent cannot read where threads stop.
+
+    Raises:
+        ExpressionError: the text to log has what is no expression.
+        ImportError: ``tree-sitter`` is not installed.
     """
 
     def __init__(
@@ -108,6 +111,12 @@ class RuleFunctions:
         self._unreadable = unreadable
         self._has_complained = False
         self.hits = counted_hits(rule.hits)
+        self._parts: Sequence[tuple[str, str | None]] = ()
+        """The text to log: literal text, and the expression in braces behind it."""
+        if rule.message:
+            from jvmti.expressions.parsing import text_parts  # most have no text
+
+            self._parts = text_parts(rule.message)
 
     @property
     def is_logpoint(self) -> bool:
@@ -163,13 +172,7 @@ class RuleFunctions:
         starts = [one for one in method.lines if one.start_location <= at]
         last = max(starts, key=lambda one: one.start_location, default=None)
         line = self._session.to_client(None if last is None else last.line_number)
-        return recorded_text(self._parts(), line, vm, places)
-
-    def _parts(self) -> list[tuple[str, str | None]]:
-        """The text to log: literal text, and the expression in braces behind it."""
-        *pairs, last = _BRACES.split(self._rule.message)
-        found: list[tuple[str, str | None]] = list(zip(pairs[::2], pairs[1::2], strict=True))
-        return [*found, (last, None)]
+        return recorded_text(self._parts, line, vm, places)
 
     def _holds(self, stop: Stop) -> bool:
         try:
@@ -214,7 +217,7 @@ class RuleFunctions:
 
         return "".join(
             literal + ("" if expression is None else value(expression))
-            for literal, expression in self._parts()
+            for literal, expression in self._parts
         )
 
 

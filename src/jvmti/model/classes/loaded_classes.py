@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from jvmti.model.classes.modules import ClassLoader
     from jvmti.model.vm import VM
 
+_SAME_PACKAGE = 0.6
+"""How much two packages have in common that may be meant for one."""
 _ALIKE = 3
 """The most similar names that a message suggests."""
 
@@ -244,6 +246,9 @@ class Classes(display.Tabular):
             likely = [shorts[row] for row in _most_in_common(last, shorts)]
             alike = difflib.get_close_matches(last, likely, _ALIKE, 0.75)
         found = [one for short in alike for one in lasts[short]]
+        if last.lower() not in (short.lower() for short in alike):
+            # Both a similar name and another package mean something else.
+            found = [one for one in found if _is_near(one, name)]
         return sorted(found, key=lambda one: -_likeness(one, name))[:_ALIKE]
 
     def to_arrow(self) -> pyarrow.Table:
@@ -409,6 +414,14 @@ def _most_in_common(name: str, others: list[str]) -> list[int]:
 def _package(name: str) -> str | None:
     found = package_of(name)
     return None if found == "(none)" else found
+
+
+def _is_near(one: str, name: str) -> bool:
+    """Whether the packages of two classes are similar; without one a name is of any."""
+    package, dot, _ = name.rpartition(".")
+    if not dot:
+        return True
+    return difflib.SequenceMatcher(None, one.rpartition(".")[0], package).ratio() >= _SAME_PACKAGE
 
 
 def _likeness(one: str, name: str) -> float:

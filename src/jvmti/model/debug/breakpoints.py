@@ -8,6 +8,7 @@ import functools
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from jvmti.instrumentation.probes import BadProbe
@@ -150,7 +151,7 @@ class Breakpoint(StopRequest):
             assert self._named is not None
             _check_named(self._named, self.line)
             classes, methods, signature = self._named
-            names = (classes, methods, None if signature is None else exactly(signature))
+            names = (classes, methods, _pattern(signature))
         self._where: dict[str, Any] = {
             "classes": names[0],
             "methods": names[1],
@@ -431,7 +432,8 @@ class Breakpoint(StopRequest):
     def _places_in(self, cls: Class) -> list[tuple[Method, int]]:
         assert self._named is not None
         _, name, signature = self._named
-        methods = [one for one in cls.methods if signature in (None, one.signature)]
+        its = _pattern(signature) or "*"
+        methods = [one for one in cls.methods if fnmatchcase(one.signature, its)]
         if name is None:
             assert self.line is not None
             tables = self._vm.methods.line_tables(methods)
@@ -723,10 +725,26 @@ def _code_at(line: int, lines: set[int]) -> str:
     return f"code at line {line}{near}"
 
 
+def _is_pattern(signature: str) -> bool:
+    """Whether it is a pattern for signatures, which have none of its characters."""
+    return "*" in signature
+
+
+def _pattern(signature: str | None) -> str | None:
+    """The pattern for a signature."""
+    if signature is None or _is_pattern(signature):
+        return signature
+    return exactly(signature)
+
+
 def _no_method(cls: Class, name: str, signature: str | None) -> str:
     names = sorted({method.name for method in cls.methods})
     if signature is not None and name in names:
-        there = ", ".join(one.signature for one in cls.methods if one.name == name)
+        found = [one for one in cls.methods if one.name == name]
+        if _is_pattern(signature):
+            there = ", ".join(f"{name}({', '.join(one.parameter_types)})" for one in found)
+            return printable(f"{cls.name}.{name} takes other parameters: there is {there}")
+        there = ", ".join(one.signature for one in found)
         return f"{cls.name}.{name} has no signature {signature}; there are {there}"
     return f"{cls.name} has no method {name!r} of its own{suggestion(name, names)}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
     from jvmti.tracing.logpoint import Logpoint
-
-_BRACES = re.compile(r"\{([^{}]*)\}")
 
 
 def print_hits(log: Logpoint, name: str) -> None:
@@ -51,12 +48,16 @@ def printing(vm: VM, text: str, names: Mapping[str, Any]) -> Callable[[Stop], No
     Raises:
         UsageError: one of them is no expression.
     """
-    from jvmti.shell.debugger.debugging import deciding
+    from jvmti.expressions.errors import ExpressionError
+    from jvmti.expressions.parsing import text_parts
+    from jvmti.shell.debugger.debugging import NO_GRAMMAR
 
-    *pairs, last = _BRACES.split(text)
-    parts = list(zip(pairs[::2], pairs[1::2], strict=True))
-    for _, expression in parts:
-        deciding(expression, names)  # which parses it
+    try:
+        parts = text_parts(text)
+    except ExpressionError as error:
+        raise UsageError(str(error)) from None
+    except ImportError as error:
+        raise UsageError(NO_GRAMMAR.format(error)) from None
 
     def value(stop: Stop, expression: str) -> str:
         from jvmti.expressions import evaluated
@@ -68,7 +69,10 @@ def printing(vm: VM, text: str, names: Mapping[str, Any]) -> Callable[[Stop], No
         return found if isinstance(found, str) else repr(found)
 
     def show(stop: Stop) -> None:
-        shown = "".join(before + value(stop, expression) for before, expression in parts) + last
+        shown = "".join(
+            before + ("" if expression is None else value(stop, expression))
+            for before, expression in parts
+        )
         notice(printable(f'"{stop.thread.name}" {stop.frame}: {shown}'))
 
     return show
