@@ -184,6 +184,11 @@ def test_what_a_late_agent_cannot_do_is_told_before_it_is_asked_for(
     assert "order" in below
     assert all(below.values())
     number = client.scope(client.frames(thread)[1]["id"])
+    missing = client.variables(number)["n"]["value"]
+    assert missing == "<not readable here: the VM keeps numbers from late agents>"
+    said = [one["body"]["output"] for one in client.events if one["event"] == "output"]
+    (why,) = [one for one in said if "not readable" in one]
+    assert "most VMs grant this only during startup" in why
     with pytest.raises(Failed, match="cannot be written|is not at the top"):
         client.ask("setVariable", variablesReference=number, name="order", value="null")
     body = client.ask("setExceptionBreakpoints", filters=[only["filter"]])

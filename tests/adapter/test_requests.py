@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -174,7 +175,7 @@ def test_bytecode_is_shown_and_stops_threads(client: Client, command: list[str])
 
 def test_a_frame_is_restarted_and_left_early(client: Client, command: list[str]) -> None:
     """The call is made again; and a result of our own goes to the caller."""
-    client.launch(line("RETURN"), command=command)
+    client.launch(line("RETURN"), command=command, evaluateTimeout=700)
     thread = client.stopped("breakpoint")
     client.ask("restartFrame", frameId=client.top(thread)["id"])
     client.stopped("restart")
@@ -186,6 +187,16 @@ def test_a_frame_is_restarted_and_left_early(client: Client, command: list[str])
     assert client.locals(thread)["first"]["value"] == str(
         int(client.evaluate(thread, "number")["result"]) + 4000
     )
+    # An expression that takes too long is let go; until it returns, the thread runs no other.
+    with pytest.raises(Failed, match="did not return within 0.7 s"):
+        client.evaluate(thread, "Thread.sleep(30000)")
+    before = time.monotonic()
+    busy = "^the thread still runs an earlier expression; ask again when that has returned$"
+    with pytest.raises(Failed, match=busy):
+        client.evaluate(thread, "first + 1")
+    assert time.monotonic() - before < 2
+    with pytest.raises(Failed, match=busy):
+        client.ask("next", threadId=thread)
     client.disconnect()
 
 

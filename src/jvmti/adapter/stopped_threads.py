@@ -19,7 +19,7 @@ from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.protocol.conversation import Conversation, RequestCancelled
 from jvmti.adapter.protocol.references import References
 from jvmti.adapter.stopping.whole_program import WholeProgram
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import CallTimeout, Error
 from jvmti.model.debug.late.step_probes import DEEPEST
 from jvmti.model.debug.stepping import Steps
 from jvmti.model.debug.stops import Stop, StopRequest
@@ -202,7 +202,15 @@ class StoppedThread(HaltedThread):
             raise _resumed(self.id)
         self._stop.forget_foreseen()  # it may change anything
         conversation.read_meanwhile()  # it may be cancelled
-        job = _Job(function)
+
+        def checked() -> T:
+            try:
+                self._stop.check_answers()
+            except CallTimeout:
+                raise _busy() from None
+            return function()
+
+        job = _Job(checked)
         self._jobs.put(job)
         if self._has_left():
             job.refuse(_resumed(self.id))
@@ -220,6 +228,10 @@ class StoppedThread(HaltedThread):
             if self._is_over:
                 raise _resumed(self.id)
             return self._stop.lend(function)
+        except CallTimeout as error:
+            if error.has_begun:
+                raise
+            raise _busy() from None
         finally:
             self._using.release()
 
@@ -254,6 +266,12 @@ class PausedThread(HaltedThread):
 
 def _resumed(number: int) -> RequestFailed:
     return RequestFailed(f"thread {number} runs; pause it to look into it")
+
+
+def _busy() -> RequestFailed:
+    return RequestFailed(
+        "the thread still runs an earlier expression; ask again when that has returned"
+    )
 
 
 def _none(number: int) -> NoReturn:

@@ -830,6 +830,10 @@ class LeavingFrame(Error, RuntimeError):
         )
 
 
+HAS_NOT_BEGUN = "has not begun"
+"""The outcome of a call that was not sent, because its thread still runs another."""
+
+
 class CallTimeout(Error, TimeoutError):
     """A call overran its time limit.
 
@@ -857,6 +861,11 @@ class CallTimeout(Error, TimeoutError):
         self.detail = detail
         self.outcome = outcome
         self.is_early = is_early
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the VM has got the call at all."""
+        return self.outcome != HAS_NOT_BEGUN
 
     def __str__(self) -> str:
         if self.is_early:

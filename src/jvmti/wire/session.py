@@ -21,6 +21,7 @@ from typing import Any
 from jvmti.interface.capabilities import why_not_given
 from jvmti.interface.declaration import Declaration
 from jvmti.interface.errors import (
+    HAS_NOT_BEGUN,
     CallTimeout,
     Error,
     ErrorCode,
@@ -634,7 +635,7 @@ class Session:
         if late and not channel.settle(grace) and (late := channel.late_in(conversation.number)):
             busy = ", ".join(f"{one}()" for one in late)
             why = f"the stopped thread still runs {busy}, and answers when that has returned"
-            raise CallTimeout(name, None, why, outcome="has not begun")
+            raise CallTimeout(name, None, why, outcome=HAS_NOT_BEGUN)
 
     def _request(
         self, channel: Channel, conversation: Conversation | None, request: Request

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.adapter.protocol.arguments import RequestFailed
 from jvmti.adapter.showing.shown_values import text_of
-from jvmti.interface.errors import Error
+from jvmti.interface.errors import Error, NotAvailable
 from jvmti.model.classes.java_class import Class
 from jvmti.model.objects.arrays import length_of, listed_numbers
 from jvmti.model.objects.java_object import write_field
@@ -33,6 +33,9 @@ _COLLECTION = "Ljava/util/Collection;"
 _LIST = "Ljava/util/List;"
 _ARRAY_LIST = "Ljava/util/ArrayList;"
 _SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "J": 8, "F": 4, "D": 8}
+NUMBERS_UNREADABLE = "not readable here: the VM keeps numbers from late agents"
+"""Stands in place of the numbers in frames where no probe has stopped the thread."""
+
 _WITHIN = 5.0
 """Seconds for a message that reads a page."""
 
@@ -54,6 +57,8 @@ class Part(NamedTuple):
     """Its own parts, where they are not those of the value."""
     failure: str | None = None
     """Why there is no value."""
+    why: str | None = None
+    """The same at more length, where that is for the user to read once."""
     is_static: bool = False
     """Whether it is a static field."""
     is_final: bool = False
@@ -118,8 +123,10 @@ class FrameParts(Parts):
         for one, shown in locals_.shown():
             name = f"slot{one.slot}" if one.name is None else one.name
             if shown is None:
-                failure = _unreadable(locals_, one.slot if one.name is None else one.name)
-                found.append(Part(name, None, one.signature, failure=failure, is_final=True))
+                failure, why = _unreadable(locals_, one.slot if one.name is None else one.name)
+                found.append(
+                    Part(name, None, one.signature, failure=failure, why=why, is_final=True)
+                )
             else:
                 value, contents = shown
                 is_final = name == "this" or not locals_.can_write(one)
@@ -141,12 +148,15 @@ class FrameParts(Parts):
         locals_[key] = value
 
 
-def _unreadable(locals_: Any, key: Any) -> str:
+def _unreadable(locals_: Any, key: Any) -> tuple[str, str | None]:
+    """Why a variable has no value here, for where it is shown; and at more length."""
     try:
         locals_[key]
+    except NotAvailable as error:
+        return NUMBERS_UNREADABLE, str(error)
     except (Error, LookupError) as error:
-        return str(error)
-    return "it has no value at this place"
+        return str(error), None
+    return "it has no value at this place", None
 
 
 class FieldParts(Parts):

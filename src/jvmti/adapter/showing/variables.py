@@ -111,6 +111,8 @@ class VariableRequests:
     def __init__(self, session: DebugSession, evaluation: Evaluation) -> None:
         self._session = session
         self._evaluation = evaluation
+        self._has_explained = False
+        """Whether the user knows why numbers are missing."""
 
     def scopes(self, halted: HaltedThread, reference: FrameReference) -> list[dict[str, Any]]:
         """The groups of variables of a frame; to be called by way of `HaltedThread.run`."""
@@ -231,6 +233,12 @@ class VariableRequests:
         if part.failure is not None:
             shown["value"] = f"<{printable(part.failure)}>"
             attributes.append("failedEvaluation")
+            if part.why is not None and not self._has_explained:
+                self._has_explained = True
+                self._session.conversation.output(
+                    f"some variables are not readable where no probe stops their thread, as in "
+                    f"callers; for {printable(part.name)}: {printable(part.why)}\n"
+                )
         elif part.parts is not None and part.value is None:
             shown["value"], parts = "", part.parts
         else:

@@ -325,7 +325,7 @@ class BreakpointRequests:
         return list(places.items())
 
     def _unknown(self, patterns: Sequence[str], line: int, rule: Rule) -> str | None:
-        """What to say of a name in a condition that means nothing at its places."""
+        """Words for a name in a condition that means nothing at its places."""
         if not rule.condition:
             return None
         from jvmti.expressions.agent_values import unknown_name

@@ -62,6 +62,9 @@ _OF_CLASSES = (Event.CLASS_PREPARE, Event.CLASS_FILE_LOAD_HOOK)
 
 _HITS = re.compile(r"(every|after|only)\s+([0-9]+)\Z")
 
+_GRACE = 0.1
+"""Seconds that a thread has for the end of a call that overran its limit."""
+
 
 class Stop:
     """A thread that has stopped and waits.
@@ -283,6 +286,15 @@ class Stop:
         finally:
             session.enter(outer)
             self._borrower = receiver
+
+    def check_answers(self) -> None:
+        """Refuse to go on where the thread still runs a call that overran its limit.
+
+        Raises:
+            CallTimeout: it does.
+        """
+        session = self._vm._session
+        session.check_answers(self._borrowed, "a call", _GRACE)
 
     def foresee(self) -> None:
         """A step from here takes along what is asked for at this stop, see `ForeseenCalls`."""
