@@ -256,6 +256,7 @@ def test_hits_are_a_table(vm: jvmti.VM, logged: JavaProgram) -> None:
             LookupError,
             r"matches .Logged\$Ordre.*Order",
         ),
+        ("Loged.java:8", "x", None, LookupError, "class matches 'Loged'; similar ones: Logged"),
         (f"{ORDER}:1", "x", None, LookupError, "no code at line 1; the nearest lines with code: 1"),
         ("Logged:8", "x", None, LookupError, r"Logged has no code at line 8, but Logged\$Cust.*:8"),
         (f"{ORDER}.sel", "x", None, LookupError, "no method 'sel' with code: it has sell"),

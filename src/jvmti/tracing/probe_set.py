@@ -367,6 +367,9 @@ class ProbeSet:
         """
         found = [one for name in names for one in self._vm.classes(name)]
         if not found:
+            # A source file stands for patterns of several classes.
+            each = [one for name in names for one in name.split("\n")]
+            names = [one for one in each if "*" not in one] or each
             alike = [one for name in names for one in self._vm.classes.near(name)]
             hint = f"; similar ones: {', '.join(alike)}" if alike else ""
             if re.fullmatch(r"[\w.$]+", whole) and len(self._vm.classes(whole)):
