@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import random
 import subprocess
 import threading
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from jvmti.tracing.records.calls import Call
     from programs import JavaProgram, JavaPrograms
 
-SECONDS = 0.5
+LONG = float(os.environ.get("JVMTI_TEST_UNDER_FIRE", "0"))
+"""Seconds for a long run: all of what the compilers do, too."""
+SECONDS = LONG or 0.5
 """How long each engine is under fire; eight times as long with `--every-jvm`."""
 PATTERNS = (
     ("UnderFire.*",),
@@ -40,6 +43,7 @@ OPTIONS: tuple[dict[str, object], ...] = (
 ENGINES = {
     "interpreter": ["-Xint"],
     "compiler": ["-Xcomp", "-XX:TieredStopAtLevel=1"],
+    **({"compilers": ["-Xcomp"]} if LONG else {}),
     "Serial": ["-XX:+UseSerialGC"],
     "Parallel": ["-XX:+UseParallelGC"],
     "G1": ["-XX:+UseG1GC"],
@@ -103,10 +107,10 @@ def redefining(program: JavaProgram, name: str) -> Iterator[list[int]]:
 
 # JDK 11 keeps older versions of redefined classes until a full collection, and walks all of them
 # at each redefinition: there the VM thread works for minutes.
-@pytest.mark.newest
+@(pytest.mark.since(17) if LONG else pytest.mark.newest)
 @pytest.mark.slow
 @pytest.mark.stress
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(120 + 4 * LONG)
 @pytest.mark.parametrize("engine", ENGINES)
 def test_probes_come_and_go_while_classes_load_throw_and_are_redefined(
     java_program: JavaPrograms, jvm: Jvm, engine: str, request: pytest.FixtureRequest
@@ -117,6 +121,7 @@ def test_probes_come_and_go_while_classes_load_throw_and_are_redefined(
     armed = 0
     seen = 0
     with jvmti.attach(program.pid, timeout=60) as vm, redefining(program, "UnderFire") as redefined:
+        before = checked(program)
         until = time.monotonic() + seconds
         while time.monotonic() < until or armed < 3:
             with contextlib.ExitStack() as stack:
@@ -136,6 +141,8 @@ def test_probes_come_and_go_while_classes_load_throw_and_are_redefined(
         assert [one.value for one in calls] == [0, 2, 4, 6, 8]
         assert redefined[0] > 0
         rounds = checked(program)
+        print(f"{armed} sets of probes, {seen:,} calls, {redefined[0]:,} redefinitions, "
+              f"{rounds - before:,} rounds of the program")  # fmt: skip
         while checked(program) == rounds:
             time.sleep(0.05)
         assert seen > 0
