@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import textwrap
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import jvmti
 from interrupts import interrupted_after, lost_ones
 from jvmti.model.threads.java_thread import Thread
+from jvmti.model.threads.thread_fields import FEW, ThreadFields
 from jvmti.operations.agent import AgentOperations
 from jvmti.target.agent_library import library_for_executable
 from prepared import attaching
@@ -264,13 +266,27 @@ def test_the_threads_of_the_agent_are_not_suspended(vm: jvmti.VM) -> None:
 # ---- interrupting and stopping --------------------------------------------------------------
 
 
-def test_names_in_one_message_are_those_of_jvm_ti(vm: jvmti.VM, served: JavaProgram) -> None:
+def test_many_threads_are_described_as_by_jvm_ti(vm: jvmti.VM, served: JavaProgram) -> None:
     served.ask("start ä日\U0001f600")
+    ended = vm.threads["ä日\U0001f600"]
+    ended.interrupt()
+    served.ask(f"ended {ended.name}")
+    while ended.is_alive:
+        time.sleep(0.001)
     threads = list(vm.threads)
-    names = vm.threads.names(threads)
-    assert "ä日\U0001f600" in names
-    assert names == [vm.env.get_thread_info(thread).name for thread in threads]
     assert len(vm.threads) == len(threads)
+    threads += [*vm.threads.virtual, ended]
+    expected = [(one.name, one.priority, one.is_daemon) for one in threads]
+    assert len({priority for _, priority, _ in expected}) > 2
+    fields = ThreadFields(vm)
+    assert fields.names(threads) == [name for name, _, _ in expected]
+    assert list(fields.described(threads)) == expected
+    # Many are not asked for like few.
+    many = 1 + FEW // len(threads)
+    assert list(fields.described(threads * many)) == expected * many
+    snapshot = vm.threads.snapshot(0)
+    shown = [(one.name, one.priority, one.is_daemon) for one in snapshot]
+    assert shown == expected[: len(snapshot)]
 
 
 def test_a_thread_is_interrupted(vm: jvmti.VM, served: JavaProgram, counting: str) -> None:

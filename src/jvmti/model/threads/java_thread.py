@@ -20,6 +20,7 @@ from jvmti.model.objects.java_object import Attributes, Object
 from jvmti.model.threads.frames import Frame, Places, read_stack
 from jvmti.model.threads.suspension import Suspension, SuspensionOfAll
 from jvmti.model.threads.thread_containers import containers_of
+from jvmti.model.threads.thread_fields import ThreadFields
 from jvmti.text.names import suggestion
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.text.quantities import quantity
@@ -111,7 +112,7 @@ class Thread(Attributes, refs.Thread):
         """
         if not self.is_virtual:
             return None
-        return self._vm.threads._carrier(self)
+        return self._vm.threads._fields.carrier(self)
 
     @property
     def is_pinned(self) -> bool:
@@ -546,9 +547,7 @@ class Threads(display.Tabular):
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
-        self._id_field: Any = None
-        self._name_field: Any = None
-        self._carrier_field: Any = None
+        self._fields = ThreadFields(vm)
         self._suspensions: list[Suspension] = []
         """Those of `Thread.suspend`, the latest last."""
 
@@ -594,32 +593,11 @@ class Threads(display.Tabular):
 
     def ids(self, threads: list[Thread] | HandleColumn) -> list[int]:
         """The ``Thread.threadId`` of each thread."""
-        if not len(threads):
-            return []
-        if self._id_field is None:
-            # Package-private since Java 1.0, and the same in every release.
-            self._id_field = self._field("tid", "J")
-        columns = self._vm.map.get_long_field(threads, self._id_field)
-        return columns.listed()
+        return self._fields.ids(threads)
 
     def names(self, threads: list[Thread] | HandleColumn) -> list[str]:
-        """The name of each thread; empty if it has none.
-
-        GetThreadInfo has it, too, but looks at all threads before it answers for one, from Java 21
-        on: 10,000 names took seconds.
-        """
-        if not len(threads):
-            return []
-        if self._name_field is None:
-            self._name_field = self._field("name", "Ljava/lang/String;")
-        texts = self._vm.map.get_object_field(threads, self._name_field).value
-        names = list(self._vm.map.get_string_chars(texts).value)
-        texts.release()
-        return names
-
-    def _field(self, name: str, signature: str) -> Any:
-        jni = self._vm.jni
-        return jni.get_field_id(jni.find_class("java/lang/Thread"), name, signature)
+        """The name of each thread; empty if it has none."""
+        return self._fields.names(threads)
 
     def snapshot(self, most_frames: int = MOST_FRAMES, *, virtual: bool = False) -> ThreadSnapshots:
         """All threads at one moment: names, states, processor times and stacks.
@@ -821,14 +799,6 @@ class Threads(display.Tabular):
 
     # ---- the insides -----------------------------------------------------------------------
 
-    def _carrier(self, thread: Thread) -> Thread | None:
-        jni = self._vm.jni
-        if self._carrier_field is None:
-            # Private, and the same in every release that has virtual threads.
-            cls = self._vm.bootstrap_class("java/lang/VirtualThread")
-            self._carrier_field = jni.get_field_id(cls, "carrierThread", "Ljava/lang/Thread;")
-        return jni.get_object_field(thread, self._carrier_field)  # type: ignore[return-value]
-
     def _all(self) -> list[Thread]:
         column = self._column()
         ours = self._service_rows(column)
@@ -858,13 +828,10 @@ class Threads(display.Tabular):
         threads = list(column)
         for thread in threads:
             thread._virtual = virtual
-        about = vm.env.map.get_thread_info(column)
         spent = vm.lookup_env.map.get_thread_cpu_time(column)
         ids = self.ids(column)
         stacks = Places(vm, traces["frame_buffer"]).frames(threads, most)
-        names = list(about.name)
-        daemons = about.listed("is_daemon")
-        priorities = about.listed("priority")
+        about = list(self._fields.described(column))
         states = traces.listed("state")
         times = [
             None if status else time
@@ -874,10 +841,10 @@ class Threads(display.Tabular):
             ThreadSnapshot(
                 threads[at],
                 ids[at],
-                names[at] or "",
+                about[at][0],
                 ThreadState(states[at]),
-                bool(daemons[at]),
-                priorities[at],
+                about[at][2],
+                about[at][1],
                 virtual,
                 times[at],
                 stacks[at],
