@@ -335,6 +335,15 @@ def test_carriers_and_pinned_threads(vm: jvmti.VM, served: JavaProgram, jvm: Jvm
     assert not threads["unmounted"].is_suspended
 
 
+def test_running_methods_are_counted_by_thread(vm: jvmti.VM) -> None:
+    counts = vm.threads.running_methods()
+    by_name = {f"{method.class_name}.{method.name}": n for method, n in counts.items()}
+    assert by_name["Served.holdOuter"] == by_name["Served.holdInner"] == 1
+    assert by_name["Served$Counter.run"] >= 2
+    # Native methods have no code to change.
+    assert "jdk.internal.misc.Unsafe.park" not in by_name
+
+
 def test_groups_are_found_by_name(vm: jvmti.VM, served: JavaProgram) -> None:
     group = vm.thread_groups["of http-1"]
     assert group.name == served.ask("group http-1")

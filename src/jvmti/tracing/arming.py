@@ -172,11 +172,10 @@ class Cost(NamedTuple):
 def running_calls(vm: TracedVM, wanted: Callable[[Any], bool]) -> dict[str, int]:
     """How many threads are in a call of which methods, by name."""
     found: dict[str, int] = {}
-    for thread in vm.threads.snapshot():
-        for method in {frame.method for frame in thread.frames if frame.location >= 0}:
-            if wanted(method):
-                name = f"{method.class_name}.{method.name}"
-                found[name] = found.get(name, 0) + 1
+    for method, threads in vm.threads.running_methods().items():
+        if wanted(method):
+            name = f"{method.class_name}.{method.name}"
+            found[name] = found.get(name, 0) + threads
     return found
 
 

@@ -492,9 +492,15 @@ def _locating(vm: VM, most: int, before: bool) -> ReadyCall:
 
 
 class Places:
-    """Builds the frames of many stacks; looks up each method and each line once."""
+    """Builds the frames of many stacks; looks up each method and each line once.
 
-    def __init__(self, vm: VM, stacks: ListColumn) -> None:
+    Args:
+        vm: the VM.
+        stacks: methods and locations.
+        lines: look up lines, which `frames` needs.
+    """
+
+    def __init__(self, vm: VM, stacks: ListColumn, *, lines: bool = True) -> None:
         self._vm = vm
         self.ends = stacks.ends
         self.rows: list[int] = []
@@ -506,8 +512,9 @@ class Places:
             many = is_array(rows)
             self.rows = rows.tolist() if many else rows
             self.methods = vm.methods.of(distinct)
-            locations = stacks.items["location"] if many else self.locations
-            self.lines = vm.methods.lines(distinct, rows, locations)
+            if lines:
+                locations = stacks.items["location"] if many else self.locations
+                self.lines = vm.methods.lines(distinct, rows, locations)
 
     def above(self, stack: int, thread: Thread) -> int:
         """The number of frames on top of a stack that belong to what has stopped its thread.

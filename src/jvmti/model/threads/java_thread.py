@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display, refs
@@ -28,6 +30,7 @@ from jvmti.wire.columns import Fields, HandleColumn, packed
 
 if TYPE_CHECKING:
     from jvmti.display import Report
+    from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop
     from jvmti.model.objects.java_object import Throwable
     from jvmti.model.threads.thread_groups import ThreadGroup
@@ -679,6 +682,21 @@ class Threads(display.Tabular):
             ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
         """
         return self.snapshot(virtual=virtual).to_arrow()
+
+    def running_methods(self) -> Counter[Method]:
+        """How many threads are in a call of each method that has Java code.
+
+        JVM TI: GetAllStackTraces.
+        """
+        traces = self._vm.lookup_env.map.get_all_stack_traces(MOST_FRAMES).check().value.items
+        places = Places(self._vm, traces["frame_buffer"], lines=False)
+        found: Counter[Method] = Counter()
+        ours = self._service_rows(traces["thread"])
+        for own, (start, end) in zip(ours, pairwise(places.ends), strict=True):
+            if not own:
+                frames = zip(places.rows[start:end], places.locations[start:end], strict=True)
+                found.update({places.methods[row] for row, location in frames if location >= 0})
+        return found
 
     @property
     def virtual(self) -> list[Thread]:
