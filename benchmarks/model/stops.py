@@ -102,7 +102,7 @@ def table(us: Figures, base: Figures) -> str:
         return f"{text}: {'met' if met else '**missed**'}"
 
     lines = [
-        ("a breakpoint that nobody stops at", "over the bare one", "in all", "limit"),
+        ("a breakpoint that stops no thread", "over the bare one", "in all", "limit"),
         ("---",) * 4,
         ("empty callback in C++", "–", f"{time_of(bare)} (without: {time_of(us['plain'])})", "–"),
         ("GetLocalInt in C++", time_of(reads), time_of(base["local"]), "–"),
