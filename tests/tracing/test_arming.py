@@ -107,6 +107,31 @@ def test_a_limit_that_one_class_would_break_is_refused_beforehand(
     assert traced.ask("add 0")
 
 
+def test_stops_take_a_limit_for_their_pauses(vm: jvmti.VM, traced: JavaProgram) -> None:
+    traced.ask("send 1")
+    order = vm.find_class(ORDER)
+    for refused in (
+        lambda: vm.breakpoint("Traced*", "add", max_pause=0.0001),
+        lambda: vm.watch(ORDER, "total", max_pause=0.0001),
+        lambda: order.fields["total"].watch(max_pause=0.0001),
+    ):
+        with pytest.raises(jvmti.errors.PauseTooLong, match="the limit is 0.0001 s"):
+            refused()
+        assert b"JvmtiProbes" not in bytes(order.class_file)
+    seen: list[str] = []
+    with vm.breakpoint(
+        "Traced*",
+        "*",
+        when="thread == 'main'",
+        max_pause=1.0,
+        do=lambda stop: seen.append(str(stop.method)),
+    ) as stops:
+        assert stops._probes is not None
+        assert len(stops._probes.pauses) > 1
+        assert traced.ask("add 1")
+    assert any("add" in one for one in seen)
+
+
 def test_classes_get_their_probes_in_steps_that_are_measured(
     vm: jvmti.VM, traced: JavaProgram
 ) -> None:

@@ -799,6 +799,7 @@ class VM:
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
         placed: Callable[[Breakpoint], object] | None = None,
+        max_pause: float | None = None,
     ) -> Breakpoint:
         """A breakpoint by name, also in classes that are loaded later, by whatever class loader.
 
@@ -813,9 +814,12 @@ class VM:
             when, hits, thread, caller, do: as for `Method.breakpoint`.
             placed: a function that is called with the breakpoint when classes have been loaded or
                 redefined, so that its ``places`` may have changed.
+            max_pause: where probes take the place of breakpoints, because the agent came late, as
+                for `trace`.
 
         Raises:
             TypeError: the classes are no text.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
             ValueError: neither a method nor a line is named, or a loaded class of that very name
                 has no such line, or no such place.
             LookupError: a loaded class of that very name has no such method.
@@ -836,6 +840,7 @@ class VM:
             caller=caller,
             do=do,
             placed=placed,
+            max_pause=max_pause,
         )
 
     def watch(
@@ -851,6 +856,7 @@ class VM:
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
         placed: Callable[[Watchpoint], object] | None = None,
+        max_pause: float | None = None,
     ) -> Watchpoint:
         """Stop before a field is read or written, also one of a class that is loaded later.
 
@@ -859,8 +865,10 @@ class VM:
             field: its name.
             read, write, when, hits, thread, caller, do: as for `Field.watch`.
             placed: a function that is called with the watchpoint when the class has been loaded.
+            max_pause: as for `breakpoint`.
 
         Raises:
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
             LookupError: the class is loaded, and has no such field.
             ValueError, NotAvailable: as for `Field.watch`.
 
@@ -877,6 +885,7 @@ class VM:
             caller=caller,
             do=do,
             placed=placed,
+            max_pause=max_pause,
         )
 
     def catch(

@@ -1054,6 +1054,7 @@ class Field(refs.Field):
         thread: Thread | Iterable[Thread] | None = None,
         caller: str | Iterable[str] | Method | None = None,
         do: Callable[[Stop], object] | None = None,
+        max_pause: float | None = None,
     ) -> Watchpoint:
         """Stop before Java code or JNI reads or writes the field.
 
@@ -1066,8 +1067,10 @@ class Field(refs.Field):
                 `Method.breakpoint`, but the controller evaluates it while the thread waits; it is
                 false in methods without such variables.  Or a function that takes the stop.
             hits, thread, caller, do: as for `Method.breakpoint`.
+            max_pause: as for `VM.breakpoint`.
 
         Raises:
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
             LookupError: the field did not come from ``cls.fields``.
             ValueError: both read and write are false, or the condition is malformed.
             NotAvailable: watchpoints or, for a condition, local variables are not available in this
@@ -1085,6 +1088,7 @@ class Field(refs.Field):
             thread=thread,
             caller=caller,
             do=do,
+            max_pause=max_pause,
         )
 
     @escaped

@@ -76,6 +76,7 @@ class Breakpoint(StopRequest):
         caller: str | Iterable[str] | Method | None,
         do: Callable[[Stop], object] | None,
         placed: Callable[[Breakpoint], object] | None = None,
+        max_pause: float | None = None,
     ) -> None:
         # A function may have a part that the agent decides first, as `jvmti.expressions.condition`;
         # its `decided_at` says what probes decide at a place, which is more.
@@ -88,6 +89,7 @@ class Breakpoint(StopRequest):
             thread=thread,
             caller=caller,
             do=do,
+            max_pause=max_pause,
         )
         if line is not None and location is not None:
             raise ValueError("a breakpoint takes line= or location=, not both")

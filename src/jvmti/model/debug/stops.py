@@ -374,6 +374,7 @@ class StopRequest:
         thread: Thread | Iterable[Thread] | None,
         caller: str | Iterable[str] | Method | None,
         do: Callable[[Stop], object] | None,
+        max_pause: float | None = None,
     ) -> None:
         if do is not None and not callable(do):
             raise TypeError(f"do= must be callable, not {type(do).__name__}")
@@ -384,6 +385,7 @@ class StopRequest:
         self._vm = vm
         self._when = when
         self._do = do
+        self._max_pause = max_pause
         self._every, self._after = _every_and_after(hits)
         self._passes = 0
         self._threads = _threads(thread)
@@ -440,7 +442,9 @@ class StopRequest:
         self._event = event
         self._emulated = self._make_emulated(event, classes)
         env, _ = self._numbers[self._emulated]
-        self._probes = StopProbes(self._vm, env._number, self._emulated, probes)
+        self._probes = StopProbes(
+            self._vm, env._number, self._emulated, probes, max_pause=self._max_pause
+        )
 
     def _make_emulated(self, event: Event, classes: str | None = None) -> int:
         """Make a request in the agent whose threads are stopped by probes; return its number."""

@@ -48,6 +48,7 @@ class Watchpoint(StopRequest):
         caller: str | Iterable[str] | Method | None,
         do: Callable[[Stop], object] | None,
         placed: Callable[[Watchpoint], object] | None = None,
+        max_pause: float | None = None,
     ) -> None:
         emulated = vm.breakpoints.is_emulated(Event.FIELD_MODIFICATION)
         text = when if emulated and isinstance(when, str) else None
@@ -58,6 +59,7 @@ class Watchpoint(StopRequest):
             thread=thread,
             caller=caller,
             do=do,
+            max_pause=max_pause,
         )
         if not read and not write:
             raise ValueError("watch() needs read=True, write=True or both")

@@ -22,7 +22,7 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcome
 from jvmti.layouts.probes import Site as Where
 from jvmti.operations.agent import AgentOperations
-from jvmti.tracing.arming import running_calls
+from jvmti.tracing.arming import in_steps, running_calls
 from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.declared_values import check_values
@@ -162,9 +162,20 @@ class StopProbes(ProbeSet):
         environment: the number of the environment of the request.
         request: the number of the request in the agent.
         probes: the probes; each has the same operands.
+        max_pause: seconds that the program may be stopped at a time while classes get them;
+            ``None`` for all classes at once.
     """
 
-    def __init__(self, vm: VM, environment: int, request: int, probes: Sequence[Probe]) -> None:
+    def __init__(
+        self,
+        vm: VM,
+        environment: int,
+        request: int,
+        probes: Sequence[Probe],
+        *,
+        max_pause: float | None = None,
+    ) -> None:
+        self._max_pause = max_pause
         self._environment = environment
         self._request = request
         self._places: list[ProbedPlace] = []
@@ -176,9 +187,10 @@ class StopProbes(ProbeSet):
         return int(agent.open_stop_probes(plan, self._request))
 
     def arm(self, classes: Sequence[Any]) -> None:
-        """Put the probes into all loaded classes at once.
+        """Put the probes into loaded classes.
 
         Raises:
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
             UnmodifiableClass: the VM lets nobody change the only one of them.
             BadProbe: the condition is about a field that none of them has.
         """
@@ -193,7 +205,10 @@ class StopProbes(ProbeSet):
         check_values(self._plan, chosen)
         names = {one.name for one in chosen}
         self.running = running_calls(self._vm, lambda method: method.class_name in names)
-        self._place(chosen)
+        if self._max_pause is None:
+            self._place(chosen)
+        else:
+            self.pauses = in_steps(self._vm, chosen, self._max_pause, self._place)
         self._count()
 
     @property
