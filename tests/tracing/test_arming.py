@@ -72,7 +72,8 @@ def test_what_a_trace_would_cost_is_what_it_takes(vm: jvmti.VM, traced: JavaProg
         vm.trace_cost(f"{ORDER}.ad")
     call = f"call {ORDER}.add in Traced*.*"
     with vm.trace(call) as trace:
-        assert (trace.classes, trace.methods) == vm.trace_cost(call)[:2] == (2, 3)
+        assert trace.methods == 3
+        assert (trace.classes, trace.methods) == vm.trace_cost(call)[:2]
     with pytest.raises(LookupError, match="Order has no 'ad'; did you mean 'add'"):
         vm.trace_cost(f"call {ORDER}.ad in Traced*.*")
     with pytest.raises(BadProbe, match="is not CLASS.METHOD"):
