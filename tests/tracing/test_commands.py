@@ -59,6 +59,7 @@ def test_calls_without_a_value_are_explained(traced: JavaProgram) -> None:
     words = ["Traced$Pack.send", "--by", "item.next.inside", "--duration", "1"]
     command = begun("trace", traced.pid, *words)
     assert command.stderr is not None
+    assert "only some do: for all others it is unknown" in command.stderr.readline()
     assert "ready in" in command.stderr.readline()
     traced.ask("send 2")  # one of them has no item
     out, err = command.communicate(timeout=60)
