@@ -220,8 +220,9 @@ def test_a_condition_a_count_and_a_text_to_log_belong_to_a_breakpoint(
         {"line": line("GROSS"), "condition": "net > total", "hitCondition": "100000000"},
     )
     assert "threads wait at each hit" in calls["message"]
-    running = "calls that run already do not stop: Debugged.main"
-    assert (running in calls["message"]) == (way == "late")
+    # Those besides it depend on the moment.
+    running = re.search(r"calls that run already do not stop: .*Debugged\.main", calls["message"])
+    assert (running is not None) == (way == "late")
     assert "no variable or field 'nett' here" in misspelt["message"]
     assert "no variable" not in fine.get("message", "")
     names = ("Debugged.sum(int, int)", "Debugged.sum(long)", "Debugged.main(String[])")
