@@ -173,7 +173,7 @@ def test_a_field_that_an_object_does_not_have_is_a_question_mark(
             r"'this.customer.nme': Logged\$Customer has no field 'nme'.*'name'",
         ),
         ("{this.totl}", "has no field 'totl'; did you mean 'total'"),
-        ("{pieces.foo}", "'pieces.foo': pieces is a int, no object, so it has no 'foo'"),
+        ("{pieces.foo}", "'pieces.foo': pieces is an int, no object, so it has no 'foo'"),
         ("{len(this.customer)}", r"this.customer is a Logged\$Customer, which has no length"),
         ("{pieces:d,d}", "'d,d' in the text .* is no format"),
     ],

@@ -545,7 +545,7 @@ def test_patterns_that_take_nothing_are_refused_before_anything_changes(
             vm.trace(f"{ORDER}.add", when=condition)
     with pytest.raises(BadProbe, match=r"'item.nam': .*Item has no .*'name'.*item\[\"its.Name\"\]"):
         vm.trace("Traced$Pack.send", when="item.nam == 'tea'")
-    with pytest.raises(BadProbe, match="'item.count.more': item.count is a int, no obj"):
+    with pytest.raises(BadProbe, match="'item.count.more': item.count is an int, no obj"):
         vm.trace("Traced$Pack.send", when="item.count.more == 1")
     with pytest.raises(BadProbe, match="'this.made': made is static"):
         vm.trace("Traced$Item.<init>", when="this.made > 1")

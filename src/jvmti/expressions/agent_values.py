@@ -16,7 +16,7 @@ from jvmti.expressions.parsing import children, field, parsed
 from jvmti.expressions.python_expression import PYTHON
 from jvmti.interface.errors import Error
 from jvmti.interface.modifiers import MethodModifiers
-from jvmti.interface.signatures import java_name
+from jvmti.interface.signatures import STRING, java_name
 from jvmti.model.objects.layouts import layout_of
 from jvmti.tracing.conditions import EVERYWHERE
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _DECLARES = re.compile(r"->|::|\binstanceof\b|\bswitch\b")
 _ARGUMENT = re.compile(r"arg\d+\Z")
-STRING = "Ljava/lang/String;"
 
 
 class NotReadable(Exception):
@@ -204,4 +203,4 @@ def _simple_names(node: Node) -> Iterator[Node]:
             yield from _simple_names(one)
 
 
-__all__ = ["STRING", "AgentValue", "CodePlace", "NotReadable"]
+__all__ = ["AgentValue", "CodePlace", "NotReadable", "unknown_name"]

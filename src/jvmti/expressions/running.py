@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from jvmti import refs
 from jvmti.expressions.values.typed import OBJECT, STRING, UNKNOWN, Text, Value
 from jvmti.interface.errors import CallTimeout, JavaException
+from jvmti.interface.signatures import BOXED
 from jvmti.model.values.calls import explained
-from jvmti.model.values.conversion import BOXED, BOXES, PRIMITIVE_NAMES
+from jvmti.model.values.conversion import BOXES, PRIMITIVE_NAMES
 
 if TYPE_CHECKING:
     from jvmti.jni.calls import JNI

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import keyword
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from jvmti.expressions.agent_values import STRING, AgentValue, CodePlace, NotReadable
+from jvmti.expressions.agent_values import AgentValue, CodePlace, NotReadable
 from jvmti.expressions.errors import ExpressionError
 from jvmti.expressions.evaluation import TIME_LIMIT, evaluated
 from jvmti.expressions.parsing import ParsedExpression, children, field, parsed
@@ -24,6 +24,7 @@ from jvmti.expressions.python_expression import PYTHON, PythonExpression
 from jvmti.expressions.values import literals
 from jvmti.expressions.values.operators import ORDER_SYMBOLS, single
 from jvmti.interface.errors import Error
+from jvmti.interface.signatures import BOXED, STRING
 from jvmti.model.debug import conditions
 
 if TYPE_CHECKING:
@@ -39,9 +40,8 @@ _EQUALITY = frozenset(("==", "!="))
 _RELATIONS = ORDER_SYMBOLS | _EQUALITY
 _JOINS = {"&&": "and", "||": "or"}
 _WORDS = {"true": "True", "false": "False", "null_literal": "None"}
-_BOXES = ("Byte", "Short", "Character", "Integer", "Long", "Float", "Double")
-_NUMBERS = frozenset("BSCIJFD") | {f"Ljava/lang/{name};" for name in _BOXES}
 _TRUTHS = frozenset(("Z", "Ljava/lang/Boolean;"))
+_NUMBERS = {*BOXED.values(), *BOXED} - _TRUTHS
 
 
 class _Undecided(Exception):
@@ -63,6 +63,11 @@ class JavaCondition:
     Called with a stop it says whether the thread is to stop there. Where the condition cannot be
     evaluated the thread stops, and the `jvmti` logger and `problem` say why.
 
+    Args:
+        text: the condition.
+        timeout: seconds for the part that is evaluated in the frame.
+        decide: evaluates all of it instead, and says what fails.
+
     Attributes:
         text: the condition.
         in_agent: the part that the agent decides, in its language, or ``None``. A name there that
@@ -74,10 +79,17 @@ class JavaCondition:
         problem: the last error, or ``None``.
     """
 
-    def __init__(self, text: str, *, timeout: float | None = TIME_LIMIT) -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        timeout: float | None = TIME_LIMIT,
+        decide: Callable[[Stop], bool] | None = None,
+    ) -> None:
         self.text = text
         self.problem: str | None = None
         self._timeout = timeout
+        self._decide = decide
         self._expression = parsed(text)
         _refuse_assignments(self._expression, self._expression.root)
         translator = _Translator(self._expression)
@@ -100,6 +112,8 @@ class JavaCondition:
 
     def __call__(self, stop: Stop) -> bool:
         """Whether it holds in the topmost frame; evaluated on the thread that waits."""
+        if self._decide is not None:
+            return self._decide(stop)
         try:
             return holds(stop, self.text, self._timeout)
         except Error as error:
@@ -119,6 +133,11 @@ class JavaCondition:
 class PythonCondition:
     """A condition in Python, for ``when=`` as `JavaCondition`.
 
+    Args:
+        text: the condition, which begins with ``=py``.
+        names: further names that it may use; those of the frame come first.
+        decide: as for `JavaCondition`.
+
     Attributes:
         text: the condition, which begins with ``=py``.
         in_agent: ``None``: only a place says which names are variables.
@@ -127,11 +146,18 @@ class PythonCondition:
 
     in_agent: str | None = None
 
-    def __init__(self, text: str, names: Mapping[str, Any] = MappingProxyType({})) -> None:
+    def __init__(
+        self,
+        text: str,
+        names: Mapping[str, Any] = MappingProxyType({}),
+        *,
+        decide: Callable[[Stop], bool] | None = None,
+    ) -> None:
         self.text = text
         self.problem: str | None = None
         self._expression = PythonExpression(text)
         self._names = names
+        self._decide = decide
 
     def decided_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> DecidedPart:
         """The part that the agent decides at places in loaded classes: all of it, or nothing."""
@@ -146,8 +172,12 @@ class PythonCondition:
 
     def __call__(self, stop: Stop) -> bool:
         """Whether it holds in the topmost frame; where it fails, the thread stops."""
+        if self._decide is not None:
+            return self._decide(stop)
+        of_stop = {name: value for name, (value, _) in stop.names.items()}
         try:
-            return bool(self._expression.value(stop.frame, {**self._names, "stop": stop}))
+            more = {**self._names, **of_stop, "stop": stop}
+            return bool(self._expression.value(stop.frame, more))
         except Error as error:
             self.problem = str(error)
             return True

@@ -32,6 +32,30 @@ DTYPES = {
 _SIGNATURES = {name: letter for letter, name in _PRIMITIVE.items()}
 PRIMITIVES = frozenset(_SIGNATURES)
 """The names of primitive types, and ``void``."""
+STRING = "Ljava/lang/String;"
+BOXED = {
+    f"Ljava/lang/{name};": letter
+    for name, letter in {
+        "Boolean": "Z",
+        "Byte": "B",
+        "Character": "C",
+        "Short": "S",
+        "Integer": "I",
+        "Long": "J",
+        "Float": "F",
+        "Double": "D",
+    }.items()
+}
+"""The types of boxes, with the primitive type of what is in them."""
+RANGES = {
+    "Z": (0, 1),
+    "B": (-(1 << 7), (1 << 7) - 1),
+    "C": (0, (1 << 16) - 1),
+    "S": (-(1 << 15), (1 << 15) - 1),
+    "I": (-(1 << 31), (1 << 31) - 1),
+    "J": (-(1 << 63), (1 << 63) - 1),
+}
+"""The least and the greatest number of a type."""
 _SWAPPED = str.maketrans("/.", "./")
 _HIDDEN = re.compile(r"/(0x[0-9a-f]+|[0-9]+)\Z")
 
@@ -50,6 +74,12 @@ def java_name(signature: str) -> str:
     else:
         name = _PRIMITIVE.get(element, element)
     return name + "[]" * dimensions
+
+
+def a_type(signature: str) -> str:
+    """The name of a type with its article: ``an int``, ``a java.util.Map``."""
+    name = java_name(signature)
+    return f"{'an' if name == 'int' or name.startswith('int[') else 'a'} {name}"
 
 
 def is_hidden(signature: str) -> bool:
@@ -114,11 +144,15 @@ def in_any_package(pattern: str) -> list[str]:
 
 
 __all__ = [
+    "BOXED",
     "PRIMITIVES",
+    "RANGES",
+    "STRING",
+    "a_type",
     "in_any_package",
-    "matcher",
     "is_hidden",
     "java_name",
+    "matcher",
     "parameters_of",
     "result_of",
     "signature_of",

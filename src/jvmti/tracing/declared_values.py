@@ -9,9 +9,17 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe, Step
-from jvmti.interface.comparable import BOXES, INTEGERS, MAY_BE_BOXES, STRING, TEXTS, incomparable
+from jvmti.interface.comparable import MAY_BE_BOXES, TEXTS, incomparable
 from jvmti.interface.errors import ClassNotPrepared
-from jvmti.interface.signatures import java_name, result_of, signature_of
+from jvmti.interface.signatures import (
+    BOXED,
+    RANGES,
+    STRING,
+    a_type,
+    java_name,
+    result_of,
+    signature_of,
+)
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Outcomes, Site, Test
 from jvmti.text.names import suggestion
@@ -154,9 +162,9 @@ class _Value(NamedTuple):
             one = min(value.types)
             wanted = None
             constant = _constant(step)
-            letter = BOXES.get(one, one)
-            if letter in INTEGERS and letter != "Z" and type(constant) is int:
-                wanted = f"what a {java_name(one)} can be"
+            letter = BOXED.get(one, one)
+            if letter in RANGES and letter != "Z" and type(constant) is int:
+                wanted = f"what {a_type(one)} can be"
             raise BadProbe(incomparable(value.name, one, constant, wanted))
 
     def _next(self, name: str) -> _Value | None:
@@ -169,8 +177,8 @@ class _Value(NamedTuple):
             return self._replace(name=f"{self.name}.name", types={STRING})  # no subclass is asked
         objects = {one for one in self.types if one[0] in "L["}
         if not objects:
-            kind = java_name(min(self.types))
-            raise BadProbe(f"'{self.name}.{name}': {self.name} is a {kind}, no object, so it has "
+            kind = a_type(min(self.types))
+            raise BadProbe(f"'{self.name}.{name}': {self.name} is {kind}, no object, so it has "
                            f"no {name!r}")  # fmt: skip
         is_own = self.operand.kind is Kind.THIS and self.name == "this"
         if is_own:
@@ -217,8 +225,8 @@ class _Value(NamedTuple):
     def _found(self, name: str, there: Sequence[Any], lacks: str, hint: str = "") -> list[Any]:
         found = [field for field in there if field.name == name]
         if not found and name == "length":
-            kind = java_name(min(self.types))
-            raise BadProbe(f"'len({self.name})': {self.name} is a {kind}, which has no length")
+            kind = a_type(min(self.types))
+            raise BadProbe(f"'len({self.name})': {self.name} is {kind}, which has no length")
         if not found:
             near = suggestion(name, {field.name for field in there})
             raise BadProbe(f"'{self.name}.{name}': {lacks} {name!r}{near}{hint}")
@@ -244,7 +252,7 @@ def _is_comparable(signature: str, step: Step) -> bool:
     """Whether a comparison can hold for some value of a type."""
     if signature[0] in "L[" and step.holds == _ORDER:
         return True  # other objects are different
-    letter = BOXES.get(signature, signature)
+    letter = BOXED.get(signature, signature)
     match step.type:
         case "L":
             return signature[0] in "L["
@@ -252,8 +260,8 @@ def _is_comparable(signature: str, step: Step) -> bool:
             return step.text is not None and len(step.text) == 1
         case "S" | "P":
             return signature in TEXTS and step.holds in (Outcomes.EQUAL, _ORDER)
-    if letter in INTEGERS:
-        least, most = INTEGERS[letter]
+    if letter in RANGES:
+        least, most = RANGES[letter]
         value: Any = _constant(step)
         return step.holds != Outcomes.EQUAL or (value == value // 1 and least <= value <= most)
     return letter in "FD" or signature in MAY_BE_BOXES

@@ -15,7 +15,7 @@ from jvmti.interface.errors import Error, NotAvailable, StopOver
 if TYPE_CHECKING:
     from jvmti.adapter.debug_session import DebugSession
     from jvmti.adapter.showing.evaluation import Evaluation
-    from jvmti.adapter.stopping.java_condition import PythonRuleCondition, RuleCondition
+    from jvmti.expressions import JavaCondition, PythonCondition
     from jvmti.model.classes.java_class import Method
     from jvmti.model.debug.stops import Stop
     from jvmti.model.vm import VM
@@ -133,10 +133,12 @@ class RuleFunctions:
         """
         return self._condition() if self._rule.condition else None
 
-    def _condition(self) -> RuleCondition | PythonRuleCondition:
-        from jvmti.adapter.stopping.java_condition import condition_of  # most have no condition
+    def _condition(self) -> JavaCondition | PythonCondition:
+        from jvmti.expressions import PYTHON, JavaCondition, PythonCondition  # most have none
 
-        return condition_of(self._rule.condition, self._holds)
+        text = self._rule.condition
+        language = PythonCondition if text.startswith(PYTHON) else JavaCondition
+        return language(text, decide=self._holds)
 
     def recorded_at(self, vm: VM, places: Sequence[tuple[Method, int]]) -> RecordedRule | None:
         """The rule as the agent can record it, without a stop; ``None`` if it cannot.

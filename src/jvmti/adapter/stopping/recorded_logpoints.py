@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.adapter.showing.shown_values import text_of
 from jvmti.interface.errors import Error
+from jvmti.interface.signatures import BOXED, STRING
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
@@ -33,9 +34,7 @@ _TEXT, _TEXTS = 256, 2048
 """Bytes of a text, and of all texts of a record."""
 _LINES = 500
 """Lines in a message to the client at most."""
-_BOXES = ("Boolean", "Byte", "Short", "Character", "Integer", "Long", "Float", "Double")
-_STRING = "Ljava/lang/String;"
-_RECORDED = {*"ZBSCIJFD", _STRING, *(f"Ljava/lang/{name};" for name in _BOXES)}
+_RECORDED = {*BOXED.values(), *BOXED, STRING}
 
 
 class RecordedText(NamedTuple):
@@ -87,7 +86,7 @@ def recorded_text(
             values.append(value)
         found.append((literal, None if value is None else values.index(value)))
     # Small records, of which more fit.
-    has_texts = any(value.signature == _STRING for value in values)
+    has_texts = any(value.signature == STRING for value in values)
     size = min(_TEXT, _TEXTS // len(values)) if has_texts else 0
     texts = tuple(value.text for value in values)
     return RecordedText("".join(f"{{{one}}}" for one in texts), size, tuple(found), texts, line)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from jvmti import refs
 from jvmti.expressions.values.operators import converted
 from jvmti.expressions.values.typed import LAMBDA, NULL, STRING, UNKNOWN, Value
-from jvmti.model.values.conversion import BOXED, BOXES
+from jvmti.interface.signatures import BOXED
+from jvmti.model.values.conversion import BOXES
 
 if TYPE_CHECKING:
     from jvmti.expressions.running import Running

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from jvmti.interface.signatures import java_name
-from jvmti.model.values.conversion import BOXED, OBJECT, STRING
+from jvmti.interface.signatures import BOXED, STRING, java_name
+from jvmti.model.values.conversion import OBJECT
 
 NULL = "null"
 """The type of ``null``."""

@@ -9,9 +9,9 @@ from jvmti.expressions.values.operators import fits
 from jvmti.expressions.values.typed import LAMBDA, NULL, OBJECT, STRING, Value, is_array
 from jvmti.interface.constants import ClassStatus
 from jvmti.interface.errors import JavaException
-from jvmti.interface.signatures import java_name, signature_of
+from jvmti.interface.signatures import BOXED, java_name, signature_of
 from jvmti.model.classes.ancestry import Ancestry
-from jvmti.model.values.conversion import BOXED, BOXES, WIDER, supertypes
+from jvmti.model.values.conversion import BOXES, WIDER, supertypes
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class

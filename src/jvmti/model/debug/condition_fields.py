@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jvmti.interface.errors import Error
-from jvmti.interface.signatures import java_name
+from jvmti.interface.signatures import a_type, java_name
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Field, Method
@@ -50,7 +50,7 @@ class ConditionFields:
     def _class(self, signature: str) -> Class:
         name = java_name(signature)
         if not signature.startswith("L"):
-            raise LookupError(f"a {name} has no fields")
+            raise LookupError(f"{a_type(signature)} has no fields")
         home = self._method.declaring_class
         if signature == home.signature:
             return home

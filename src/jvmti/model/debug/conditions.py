@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti.deferred import difflib
-from jvmti.interface.comparable import BOXES, INTEGERS, STRING, TEXTS, incomparable
+from jvmti.interface.comparable import TEXTS, incomparable
 from jvmti.interface.errors import AbsentInformation, Error, JvmtiError, NativeMethod
-from jvmti.interface.signatures import java_name
+from jvmti.interface.signatures import BOXED, RANGES, STRING, a_type
 from jvmti.layouts.conditions import INSTRUCTION, LIMITS, Operation, Relation
 from jvmti.model.debug.variables import Variable, object_or_text
 from jvmti.text.syntax import syntax_reason
@@ -389,7 +389,7 @@ class _Compiler:
         if measured is not None:
             self.test_length(whole, measured, before, variable, relation, constant)
             return
-        if signature in BOXES and constant is not None:
+        if signature in BOXED and constant is not None:
             before = self.taken(value, variable, [*path, ("value", None)])
         if before:
             signature = before[-1][0].signature
@@ -397,7 +397,7 @@ class _Compiler:
         type_, number = self.typed(whole, variable, relation, constant)
         if type_ in "LT" and relation not in _EQUALITY:
             raise self.refuse(
-                whole, f"{variable.name} is a {java_name(variable.signature)}, which has no order"
+                whole, f"{variable.name} is {a_type(variable.signature)}, which has no order"
             )
         self.code += [take for _, take in before]
         operation = Operation.TEST_FIELD if before else Operation.TEST
@@ -415,12 +415,12 @@ class _Compiler:
             self.code.append(self.object_at_hand(taken, variable))
             self.code.append([Operation.RECORD_LENGTH, 0, 0, 0, 0])
             return "I"
-        is_box = signature in BOXES
+        is_box = signature in BOXED
         if is_box:
             taken = self.taken(value, variable, [*path, ("value", None)])
             signature = taken[-1][0].signature
         if signature not in _RECORDED:
-            raise self.refuse(value, f"a {java_name(signature)} is not recorded")
+            raise self.refuse(value, f"{a_type(signature)} is not recorded")
         self.code += [take for _, take in taken]
         if taken:
             null = ord("N") if is_box else 0
@@ -452,7 +452,7 @@ class _Compiler:
         signature = before[-1][0].signature if before else variable.signature
         take = self.object_at_hand(before, variable)
         if not signature.startswith("[") and signature != STRING:
-            raise self.refuse(measured, f"a {java_name(signature)} has no length{_OTHERS}")
+            raise self.refuse(measured, f"{a_type(signature)} has no length{_OTHERS}")
         length = Variable(f"len({ast.unparse(measured)})", "I", 0)
         type_, number = self.typed(whole, length, relation, constant)
         self.code += [take, [Operation.TEST_LENGTH, ord(type_), 0, relation, number]]
@@ -520,7 +520,7 @@ class _Compiler:
     ) -> tuple[str, int]:
         """The type to compare by, and the constant in it."""
         signature = variable.signature
-        impossible = f"what a {java_name(signature)} can be"
+        impossible = f"what {a_type(signature)} can be"
 
         def other(wanted: str | None = None) -> ConditionError:
             return self.refuse(whole, incomparable(str(variable.name), signature, value, wanted))
@@ -541,7 +541,7 @@ class _Compiler:
                     value = int(value)
                 if not isinstance(value, int) or isinstance(value, bool):
                     raise other()
-                least, most = INTEGERS[signature if relation is Relation.EQUAL else "J"]
+                least, most = RANGES[signature if relation is Relation.EQUAL else "J"]
                 if not least <= value <= most:
                     raise other(impossible)
                 return "J" if signature == "J" else "I", value

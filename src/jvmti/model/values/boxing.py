@@ -10,14 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from jvmti import refs
+from jvmti.interface.signatures import BOXED
 from jvmti.model.values.containers import Reader, contents_of
-from jvmti.model.values.conversion import (
-    BOXED,
-    OBJECT,
-    conversion_to,
-    natural_signature,
-    supertypes,
-)
+from jvmti.model.values.conversion import OBJECT, conversion_to, natural_signature, supertypes
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from jvmti import refs
 from jvmti.deferred import is_array, is_boolean, is_scalar, is_whole, numpy
 from jvmti.interface.errors import JavaException
-from jvmti.interface.signatures import DTYPES, java_name
+from jvmti.interface.signatures import BOXED, DTYPES, RANGES, STRING, java_name
 from jvmti.model.classes.ancestry import Ancestry
 from jvmti.text.printable import printable
 
@@ -23,14 +23,8 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 OBJECT = "Ljava/lang/Object;"
-STRING = "Ljava/lang/String;"
 
-LIMITS = {
-    "B": (-(1 << 7), (1 << 7) - 1),
-    "S": (-(1 << 15), (1 << 15) - 1),
-    "I": (-(1 << 31), (1 << 31) - 1),
-    "J": (-(1 << 63), (1 << 63) - 1),
-}
+LIMITS = {letter: RANGES[letter] for letter in "BSIJ"}
 """The ranges of the integer types."""
 
 WIDER = {
@@ -79,9 +73,6 @@ BOXES = {
     )
 }
 """The classes that box, by the primitive type."""
-
-BOXED = {box.signature: box.primitive for box in BOXES.values()}
-"""The primitive types by the class that boxes them."""
 
 _STRING_IS = frozenset((STRING, "Ljava/lang/CharSequence;")) | _EVERY_BOX | _CONSTANT | _LOADABLE
 _EVERY_ARRAY = frozenset((OBJECT, "Ljava/io/Serializable;", "Ljava/lang/Cloneable;"))
@@ -521,14 +512,12 @@ def described(value: Any) -> str:
 
 
 __all__ = [
-    "BOXED",
     "BOXES",
     "BUILT_IN",
     "DTYPES",
     "LIMITS",
     "OBJECT",
     "PRIMITIVE_NAMES",
-    "STRING",
     "WIDER",
     "Box",
     "Conversion",

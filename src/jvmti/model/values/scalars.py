@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jvmti import refs
 from jvmti.deferred import datetime, decimal, uuid
+from jvmti.interface.signatures import BOXED
 from jvmti.model.objects.layouts import layout_of
 from jvmti.model.objects.reading import TruncatedText, read_elements, read_fields
-from jvmti.model.values.conversion import BOXED, supertypes
+from jvmti.model.values.conversion import supertypes
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
