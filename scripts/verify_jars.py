@@ -26,12 +26,6 @@ from instrumentation import verification  # noqa: E402
 from jvmti import classfile  # noqa: E402
 
 LISTED = ROOT / "tests" / "instrumentation" / "jars.txt"
-PROBES = {
-    "everything": verification.EVERYTHING,
-    "recording": verification.RECORDING,
-    "plain": verification.PLAIN,
-    "stopping": verification.STOPPING,
-}
 
 
 def listed(pattern: str = "*") -> list[str]:
@@ -75,7 +69,7 @@ def main() -> int:
     parser.add_argument("jvms", nargs="*", help="11, 17, 21 or 25")
     parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="where they are")
     parser.add_argument("--only", default="*", metavar="PATTERN", help="those with such names")
-    parser.add_argument("--probes", choices=PROBES, default="everything")
+    parser.add_argument("--probes", choices=verification.PROBES, default="everything")
     parser.add_argument(
         "--from", type=int, default=0, dest="first", metavar="N", help="leave out the first N"
     )
@@ -89,14 +83,9 @@ def main() -> int:
     for name in given.jvms:
         began = time.monotonic()
         jvm = jvms.named(name)
-        found = verification.run(jvm, chosen, PROBES[given.probes], beside=files)
+        found = verification.run(jvm, chosen, verification.PROBES[given.probes], beside=files)
         failed += len(found.failed)
-        print(
-            f"{name}: {found.classes:,} classes of {len(chosen)} jars with "
-            f"{found.inserted:,} probes verified in {time.monotonic() - began:.0f} s; "
-            f"{len(found.failed)} failed\n"
-            f"left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"
-        )
+        print(f"{name}: {len(chosen)} jars, {time.monotonic() - began:.0f} s: {found}")
         for one, why in found.failed.items():
             print(f"  {one}: {why}")
     return 1 if failed else 0

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,13 +32,16 @@ import compiler
 import jvms
 import jvmti
 import programs
-from jvmti.classfile import MalformedClassFile
+from jvmti.classfile import ClassFile, MalformedClassFile
 from jvmti.env.structures import ClassDefinition
-from jvmti.instrumentation import Instrumenter
+from jvmti.instrumentation import Instrumented, Instrumenter
+from jvmti.instrumentation.library import TOO_LARGE
 from jvmti.instrumentation.probes import Operand, Probe
+from jvmti.interface.constants import Event
 from jvmti.interface.errors import Error, NamesDontMatch
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
+from jvmti.model.debug.late.probed_events import EVERYWHERE as EVENTS_EVERYWHERE
 from jvmti.model.debug.late.stop_probes import stop_probe
 from jvmti.tracing.call_probes import HELPER as CALLED
 from jvmti.tracing.call_probes import RecordShape, call_probes, recorded
@@ -134,12 +138,39 @@ STOPPING: list[str | Probe] = [
 ]
 """Probes that stop threads, with all variables, and may leave the method."""
 
+
+def _event_probes(*, reports: bool) -> list[str | Probe]:
+    """The probes of all events, of all fields too, or the same ones as those of breakpoints."""
+    sites = {
+        **{event: (place.sites, place.brings) for event, place in EVENTS_EVERYWHERE.items()},
+        Event.FIELD_ACCESS: ((Site.READ,), (_TARGET, _VALUE)),
+        Event.FIELD_MODIFICATION: ((Site.WRITE,), (_TARGET, _VALUE)),
+    }
+    return [
+        stop_probe(site, None, *brings, event=int(event) if reports else 0)
+        for event, (places, brings) in sites.items()
+        for site in places
+    ]
+
+
+EVENTS = _event_probes(reports=True)
+"""Probes that report events, with all variables where there is room for them."""
+_WITH_VARIABLES = _event_probes(reports=False)
+
 PLAIN: list[str | Probe] = [
     f"entry *.* -> {HELPER}.entry(int site)",
     f"return *.* -> {HELPER}.left(int site)",
     f"unwind *.* -> {HELPER}.unwound(int site)",
 ]
 """What most tools want."""
+
+PROBES = {
+    "everything": EVERYTHING,
+    "recording": RECORDING,
+    "plain": PLAIN,
+    "stopping": STOPPING,
+    "events": EVENTS,
+}
 
 BATCH = 100
 
@@ -152,19 +183,46 @@ class Loaded(NamedTuple):
     data: bytes
 
 
-class Verified(NamedTuple):
-    """What came of it."""
+@dataclass
+class Verified:
+    """What came of it.
 
-    classes: int
-    """Those that the verifier looked at."""
-    failed: dict[str, str]
-    """Those that it refused, though it takes them as they were."""
-    left_out: Counter[str]
-    """Those that could not be asked about, by the reason."""
-    omitted: Counter[str]
-    """Probes without a place, by the reason."""
-    inserted: int
-    """Probes that have one."""
+    Attributes:
+        classes: those that the verifier looked at.
+        failed: those that it refused, though it takes them as they were.
+        left_out: those that could not be asked about, by the reason.
+        omitted: probes without a place, by the reason.
+        inserted: probes that have one.
+        too_large: methods without probes, because they would be too large with them.
+        bare: methods whose events have no variables, because they would be too large with those.
+    """
+
+    classes: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: Counter[str] = field(default_factory=Counter)
+    omitted: Counter[str] = field(default_factory=Counter)
+    inserted: int = 0
+    too_large: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.classes:,} classes with {self.inserted:,} probes verified, "
+            f"{len(self.failed)} failed; left out: {dict(self.left_out)}; "
+            f"probes without a place: {dict(self.omitted)}; "
+            f"methods too large for probes: {len(self.too_large)}; "
+            f"for variables at events: {len(self.bare)}"
+        )
+
+    def add(self, other: Verified) -> None:
+        """Count what came of other classes, too."""
+        self.classes += other.classes
+        self.failed |= other.failed
+        self.left_out += other.left_out
+        self.omitted += other.omitted
+        self.inserted += other.inserted
+        self.too_large += other.too_large
+        self.bare += other.bare
 
 
 class Verification:
@@ -178,6 +236,7 @@ class Verification:
         self.env.add_capabilities({"can_redefine_classes", "can_redefine_any_class"})
         self.program = program
         self.instrumenter = Instrumenter(probes)
+        self.with_variables = Instrumenter(_WITH_VARIABLES) if probes is EVENTS else None
         self.end = self.vm.jni.find_class("Loads")
         # The verifier asks whether they are exceptions.
         self.vm.jni.define_class(LEAVING, None, leaving_class())
@@ -211,7 +270,7 @@ class Verification:
         self, loaded: Iterator[Loaded], damage: tuple[bytes, bytes] | None = None
     ) -> Verified:
         """Instrument classes, damage them where asked for, and have them verified."""
-        found = Verified(0, {}, Counter(), Counter(), 0)
+        found = Verified()
         batch: list[tuple[Loaded, bytes]] = []
         for one in loaded:
             if not self.env.is_modifiable_class(one.cls):
@@ -225,28 +284,36 @@ class Verification:
                 continue
             for omitted in made.omitted:
                 found.omitted[omitted.why] += 1
-            found = found._replace(inserted=found.inserted + len(made.inserted))
+            found.inserted += len(made.inserted)
+            large = too_large(made)
+            found.too_large += _named(one, large)
+            if self.with_variables is not None:
+                full = too_large(self.with_variables.instrument(one.data))
+                found.bare += _named(one, full - large)
             batch.append((one, made.data if damage is None else made.data.replace(*damage, 1)))
             if len(batch) == BATCH:
-                found = self._look(batch, found)
+                self._look(batch, found)
                 batch = []
-        return self._look(batch, found)
+        self._look(batch, found)
+        return found
 
-    def _look(self, batch: list[tuple[Loaded, bytes]], found: Verified) -> Verified:
+    def _look(self, batch: list[tuple[Loaded, bytes]], found: Verified) -> None:
         if not batch:
-            return found
+            return
         wrong = self._refused([(one.cls, data) for one, data in batch])
         if wrong is None:
-            return found._replace(classes=found.classes + len(batch))
+            found.classes += len(batch)
+            return
         if len(batch) > 1:
             half = len(batch) // 2
-            return self._look(batch[half:], self._look(batch[:half], found))
+            self._look(batch[:half], found)
+            self._look(batch[half:], found)
+            return
         one = batch[0][0]
         if as_it_was := self._refused([(one.cls, one.data)]):
             found.left_out[f"refused as it was: {as_it_was.partition(':')[0]}"] += 1
         else:
             found.failed[one.name] = wrong
-        return found
 
     def _refused(self, classes: list[tuple[Any, bytes]]) -> str | None:
         last = ClassDefinition(self.end, OTHER)
@@ -261,6 +328,18 @@ class Verification:
         raise AssertionError("the VM took another class for this one")
 
 
+def too_large(made: Instrumented) -> set[int]:
+    """The methods, by their positions, that would be too large with probes."""
+    return {one.method for one in made.omitted if one.why == TOO_LARGE}
+
+
+def _named(one: Loaded, methods: set[int]) -> list[str]:
+    if not methods:
+        return []
+    all_methods = ClassFile(one.data).methods
+    return [f"{one.name}.{all_methods[number].name}" for number in sorted(methods)]
+
+
 OTHER = (compiler.classes("Idle") / "Idle.class").read_bytes()
 """No class file for the last of a batch, whatever that is."""
 
@@ -270,6 +349,7 @@ def run(
     jars: list[Path],
     probes: list[str | Probe],
     step: int = 1000,
+    first: int = 0,
     most: int | None = None,
     damage: tuple[bytes, bytes] | None = None,
     beside: list[Path] | None = None,
@@ -282,7 +362,8 @@ def run(
         jars: the jars; without any the JVM's own modules.
         probes: what to put into all classes.
         step: how many classes are loaded at a time.
-        most: of the JVM's modules, the first so many classes.
+        first: of the JVM's modules, the first class.
+        most: and the one to end before.
         damage: bytes to replace in what was instrumented, and what with, once in each class.
         beside: jars behind each of those on its class path.
         every: instrument each so many-th of the classes that were loaded.
@@ -299,12 +380,12 @@ def run(
             ],
         )
         program.expect("ready", timeout=60)
-        total = Verified(0, {}, Counter(), Counter(), 0)
+        total = Verified()
         with jvmti.attach(program.pid) as vm:
             asked = Verification(vm, program, probes)
             path = "".join(f":{one}" for one in beside or [])
             questions = [f"jar {jar}{path}" for jar in jars]
-            at = 0
+            at = first
             while questions or (not jars and (most is None or at < most)):
                 question = questions.pop(0) if jars else f"jdk {at} {at + step}"
                 at += step
@@ -318,13 +399,7 @@ def run(
                 )
                 for name, why in list(one.failed.items())[:10]:
                     print(f"  {name}: {why}")
-                total = Verified(
-                    total.classes + one.classes,
-                    {**total.failed, **one.failed},
-                    total.left_out + one.left_out,
-                    total.omitted + one.omitted,
-                    total.inserted + one.inserted,
-                )
+                total.add(one)
         started.close()
     return total
 
@@ -336,16 +411,22 @@ def main() -> int:
     parser.add_argument(
         "jars", nargs="*", type=Path, help="jars; without any the JVM's own modules"
     )
-    parser.add_argument("--plain", action="store_true", help="entry, return and unwind only")
+    parser.add_argument("--probes", choices=PROBES, default="everything")
+    parser.add_argument(
+        "--from",
+        type=int,
+        default=0,
+        dest="first",
+        metavar="N",
+        help="leave out the JVM's first N classes",
+    )
+    parser.add_argument("--most", type=int, metavar="N", help="end before its class N")
     given = parser.parse_args()
     began = time.monotonic()
-    found = run(jvms.named(given.jvm), given.jars, PLAIN if given.plain else EVERYTHING)
-    print(
-        f"{found.classes:,} classes with {found.inserted:,} probes verified in {time.monotonic() - began:.0f} s"
+    found = run(
+        jvms.named(given.jvm), given.jars, PROBES[given.probes], first=given.first, most=given.most
     )
-    print(
-        f"failed: {len(found.failed)}; left out: {dict(found.left_out)}; probes without a place: {dict(found.omitted)}"
-    )
+    print(f"{found} in {time.monotonic() - began:.0f} s")
     return 1 if found.failed else 0
 
 

@@ -7,24 +7,28 @@ namespace jvmti::operations {
 
 namespace {
 
-// All frames of a thread, or the `most` most recent ones.
+// All frames of a thread, or the `most` most recent ones.  There is more room only where both the
+// frames and their count ask for it: if one of them were wrong, it would ask for gigabytes.
 jvmtiError read_frames(Call& call, jthread thread, jint most, Vector<jvmtiFrameInfo>* frames) {
+  constexpr jint kModest = 512;
   constexpr jint kMore = 16;  // a thread that runs may have called others since they were counted
-  jint room = 0;
-  if (jvmtiError error = call.env->GetFrameCount(thread, &room)) return error;
-  for (;; room *= 2) {
-    room = room > most - kMore ? most : room + kMore;
-    size_t size = static_cast<size_t>(room);
-    if (!frames->reserve(size + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
-    std::memset(frames->begin(), 0, size * sizeof(jvmtiFrameInfo));
+  constexpr int kTries = 32;  // it may also go up and down
+  jint room = most < kModest ? most : kModest;
+  for (int tries = 0;; ++tries) {
+    if (!frames->reserve(static_cast<size_t>(room) + 1)) return JVMTI_ERROR_OUT_OF_MEMORY;
     jint count = 0;
     if (jvmtiError error = call.env->GetStackTrace(thread, 0, room, frames->begin(), &count)) {
       return error;
     }
-    if (count < room || room == most) {
-      frames->grow(static_cast<size_t>(count < 0 ? 0 : count > room ? room : count));
+    if (count < room || room == most || tries == kTries) {
+      frames->grow(static_cast<size_t>(count));
       return JVMTI_ERROR_NONE;
     }
+    jint depth = 0;
+    if (jvmtiError error = call.env->GetFrameCount(thread, &depth)) return error;
+    int64_t wanted = int64_t{depth} + kMore;
+    if (wanted > int64_t{room} * 2) wanted = int64_t{room} * 2;
+    if (wanted > room) room = wanted < most ? static_cast<jint>(wanted) : most;
   }
 }
 

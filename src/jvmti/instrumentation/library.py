@@ -21,8 +21,10 @@ from jvmti.target.own_libraries import load_library
 
 _OK, _OUT_OF_MEMORY, _MALFORMED, _BAD_PLAN, _TOO_LARGE = range(5)
 
+TOO_LARGE = "the method would be larger than 65,535 bytes"
+"""Why a whole method has no probes."""
 _WHY = {
-    LeftOut.TOO_LARGE: "the method would be larger than 65,535 bytes",
+    LeftOut.TOO_LARGE: TOO_LARGE,
     LeftOut.NO_SUCH_VALUE: "there is no such value there, or not of this type",
 }
 

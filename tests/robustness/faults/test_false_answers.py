@@ -125,7 +125,15 @@ class Target:
 
     def lives(self) -> bool:
         assert self.program.program.crash() is None
+        # No count of the VM's makes the agent take gigabytes.
+        assert peak_memory(self.program.pid) < 1 << 21
         return bool(self.vm.env.get_phase() == 4) and self.program.program.running()
+
+
+def peak_memory(pid: int) -> int:
+    """The most that a process has had, in kilobytes."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0])
 
 
 @pytest.fixture(scope="module")
@@ -178,6 +186,16 @@ def test_a_thread_that_ends_has_no_frames(target: Target) -> None:
         (trace,) = target.vm.env.get_thread_list_stack_traces([thread], 10)
     assert trace.thread == thread
     assert trace.frame_buffer == []
+
+
+def test_a_stack_that_fills_any_space_does_not_get_ever_more(target: Target) -> None:
+    """The agent doubled the space until the machine had no more memory."""
+    thread = target.vm.threads["prey-0"]
+    declaration = false_answers.FUNCTIONS["get_stack_trace"]
+    for lie in false_answers.LIES:
+        with target.liar.lying(declaration, lie), contextlib.suppress(jvmti.Error):
+            target.vm._agent.locate_stack(thread, 2**31 - 1, False)
+        assert target.lives()
 
 
 def test_a_region_of_a_string_that_is_said_to_be_empty_is_not_written(target: Target) -> None:
