@@ -88,6 +88,8 @@ public class Stopping {
                 return "" + waiting();
             case "guard":
                 return "" + guarding();
+            case "locked":
+                return "" + locked(number);
             case "kept":
                 return "" + Kept.keep(number);
             case "proxied":
@@ -199,6 +201,13 @@ public class Stopping {
     static synchronized int guarding() throws InterruptedException {
         release.await();
         return 3;
+    }
+
+    static int locked(int n) {
+        synchronized (jobs) { // mark: locked
+            n++; // mark: within
+        }
+        return n; // mark: unlocked
     }
 
     static class Handler implements InvocationHandler {

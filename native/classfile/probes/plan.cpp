@@ -323,7 +323,7 @@ Status Plan::read_probe(const uint8_t* at, uint32_t number) {
         return Status::kBadPlan;
       }
       for (uint32_t i = kStopOperands; i < probe.operand_count; ++i) {
-        if (std::strchr("LST", probe.operands[i].type) == nullptr) return Status::kBadPlan;
+        if (std::strchr("LSTA", probe.operands[i].type) == nullptr) return Status::kBadPlan;
       }
       break;
   }

@@ -323,7 +323,7 @@ bool Method::stop(const Probe& probe, const Place& place) {
   }
   // Whether the thread can leave the method, and begin it again, or why not, in small letters where
   // there was no room for variables; then what the array has: a text of five parts for each
-  // variable, with dots between them.
+  // variable, with dots between them; then what the place is about.
   char way = restarts          ? 'P'
              : !can_leave_     ? 'M'
              : !ready          ? 'N'
@@ -341,7 +341,7 @@ bool Method::stop(const Probe& probe, const Place& place) {
     shapes_.u1('.');
     shapes_.copy(one.cast.data, one.cast.size);
   }
-  shapes_.u1(0);
+  end_shape(place);
   return keep(inserted_probes_,
               {probe.number, method_->number, index_before(place.at), line_, shape}) &&
          !pool_.is_full();

@@ -65,6 +65,7 @@ from jvmti.wire.session import Session
 
 if TYPE_CHECKING:
     from jvmti.liveheap.live_heap import LiveHeap
+    from jvmti.model.debug.late.stoppoints import Stoppoint
     from jvmti.model.diagnostics import Arguments, DiagnosticCommands, Flags
     from jvmti.model.objects.reading import ReadyCall
     from jvmti.model.threads.locks import Deadlock
@@ -841,6 +842,64 @@ class VM:
             do=do,
             placed=placed,
             max_pause=max_pause,
+        )
+
+    def stop_at(
+        self,
+        place: str,
+        *,
+        line: int | None = None,
+        when: str | Callable[[Stop], object] | None = None,
+        over: float = 0.0,
+        hits: int | str | None = None,
+        thread: Thread | Iterable[Thread] | None = None,
+        caller: str | Iterable[str] | Method | None = None,
+        do: Callable[[Stop], object] | None = None,
+        max_pause: float | None = None,
+        unloaded: bool = False,
+    ) -> Stoppoint:
+        """Stop threads at any kind of place: returns, calls, new objects, handlers, monitors.
+
+        ::
+
+            with vm.stop_at("return com.acme.Order.add", when="value > 1000") as stops:
+                for stop in stops:
+                    print(stop.value, dict(stop.locals))
+                    stop.frame.return_(0)
+
+        Probes stop the threads, in every JVM. At the stop `Stop.value` is what is returned, thrown,
+        caught, read, written or made, and `Stop.at_place` has the rest.
+
+        Args:
+            place, line: as for `logpoint`.
+            when: a condition as for `logpoint`, which the target evaluates; or a function, which
+                takes the stop.
+            over: seconds that the call of the method must have taken until then.
+            hits, thread, caller, do: as for `Method.breakpoint`.
+            max_pause: as for `trace`.
+            unloaded: the class may not be loaded yet; it gets its probe when it is.
+
+        Raises:
+            BadProbe: the place or the condition is invalid.
+            LookupError: no loaded class has such a place, or there is no such value there.
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
+
+        JVM TI: RetransformClasses, ClassFileLoadHook.
+        """
+        from jvmti.model.debug.late.stoppoints import Stoppoint
+        from jvmti.tracing.places import at_line
+
+        return Stoppoint(
+            self,
+            place if line is None else at_line(place, line),
+            when=when,
+            over=over,
+            hits=hits,
+            thread=thread,
+            caller=caller,
+            do=do,
+            max_pause=max_pause,
+            unloaded=unloaded,
         )
 
     def watch(

@@ -797,7 +797,8 @@ class Operations(Calling):
         """Have probes that stop threads put into classes from now on, as `open_probes` does.
 
         Args:
-            plan: as `jvmti.layouts.probes` lays it out; each of its probes stops.
+            plan: as `jvmti.layouts.probes` lays it out; each of its probes stops, or keeps when a
+                call began.
             stop: the request that they are for, of the environment of the call.
 
         Returns:

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import ast
 import datetime
-import fnmatch
 import string
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from jvmti import display
-from jvmti.instrumentation.probes import CONDITIONS, BadProbe, Operand, Step
-from jvmti.interface.errors import ClassNotPrepared
+from jvmti.instrumentation.probes import BadProbe, Operand
 from jvmti.layouts.probes import Operand as Kind
-from jvmti.layouts.probes import Outcome, RecordedKind, Test
-from jvmti.layouts.probes import Site as Where
+from jvmti.layouts.probes import Outcome, RecordedKind
 from jvmti.refs import ClassLoader
 from jvmti.text.printable import escaped, printable
 from jvmti.tracing.call_probes import RecordShape, recorded
-from jvmti.tracing.conditions import compiled, over_steps, parsed, uses, value_of
-from jvmti.tracing.places import Place
-from jvmti.tracing.probe_set import values_of
+from jvmti.tracing.conditions import parsed, uses, value_of
+from jvmti.tracing.places import ELSEWHERE, Place, at_place, condition_at
 from jvmti.tracing.records.calls import local_time, value_text
 from jvmti.tracing.records.recorder import Recorder
 from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import Grouping, key_name
 from jvmti.tracing.traced_vm import TracedVM
-from jvmti.tracing.unmatched import check_conditions, unmatched_place
+from jvmti.tracing.unplaced import refuse_place
 
 _BEGAN = Operand(Kind.NUMBER, "J", 1)
 """The begin time in records without a call."""
 _UNTIMED = _BEGAN._replace(number=-1)
 """The same for what is only counted, which takes no time."""
-_ELSEWHERE = {"value", "exception", "target", "member", "passed"}
-"""Names that only some kinds of places have."""
 
 
 class Hit(NamedTuple):
@@ -185,7 +179,7 @@ def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:
     tree = parsed(name)
     if tree is None:
         raise BadProbe(f"{name!r} in the text {text!r} is not a value, such as n or this.total")
-    if isinstance(tree, ast.Name) and tree.id in _ELSEWHERE - set(words):
+    if isinstance(tree, ast.Name) and tree.id in ELSEWHERE - set(words):
         raise BadProbe(
             f"{name!r} in the text {text!r}: it is known where calls return, fields are read and "
             "so on: 'return com.acme.Order.add', or a trace"
@@ -195,12 +189,7 @@ def _operand(name: str, text: str, words: Mapping[str, Operand]) -> Operand:
         raise BadProbe(f"{name!r} in the text {text!r}: name one of them, passed0 and so on")
     if operand.kind is Kind.THREAD and path is None:
         path = "name"
-    return _at_place(operand)._replace(path=path)
-
-
-def _at_place(operand: Operand) -> Operand:
-    """A value at that place, even of a parameter that was assigned to."""
-    return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
+    return at_place(operand)._replace(path=path)
 
 
 def _known(operand: Operand, value: Any) -> Any:
@@ -211,32 +200,6 @@ def _known(operand: Operand, value: Any) -> Any:
         return "".join(value)  # the caller, a stack of one frame
     names_class = operand.path is not None and operand.path.rpartition(".")[2] == "class"
     return key_name(value) if names_class and value is not None else value
-
-
-def _condition(text: str | None, over: float, words: Mapping[str, Operand]) -> list[Step]:
-    found: list[Step] = []
-    if text is not None:
-        tree = parsed(text)
-        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} if tree else set()
-        if names & _ELSEWHERE - set(words):
-            raise BadProbe(
-                f"{text!r}: what is returned or thrown is not known there; it is at places such as "
-                "'return com.acme.Order.add', or for a trace"
-            )
-        found += [
-            step if step.operand is None else step._replace(operand=_at_place(step.operand))
-            for step in compiled(text, words).steps
-        ]
-    if over:
-        found += [*over_steps(over), *[Step(Test.AND)] * bool(found)]
-    return found
-
-
-def _has_line(cls: Any, line: int) -> bool:
-    try:
-        return any(entry.line_number == line for one in cls.methods for entry in one.lines)
-    except ClassNotPrepared:
-        return False
 
 
 class Logpoint(Recorder[Hit, Hits]):
@@ -290,16 +253,18 @@ class Logpoint(Recorder[Hit, Hits]):
         shape = RecordShape.of(text_size, objects=len(names), frames=stack, numbers=0)
         grouping = None if by is None else Grouping.of(by, words)
         if grouping is not None and grouping.operand is not None:
-            grouping = grouping._replace(operand=_at_place(grouping.operand))
-        steps = _condition(when, over, words)
+            grouping = grouping._replace(operand=at_place(grouping.operand))
+        steps = condition_at(when, over, words)
         if grouping is None:
             begin = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), _BEGAN)
             callers = [Operand(Kind.STACK, "X")] * (stack > 0)
             what = recorded((*begin, *callers, *self._template.operands), shape)
         else:
             what = {"name": "tally", "operands": grouping.operands(_UNTIMED)}
-        used = [*steps, *(Step(Test.COMPARE, one) for one in self._template.operands)]
-        probes = self._place_of.probes(what, steps, times=uses(used, Kind.TOOK))
+        times = uses(steps, Kind.TOOK) or any(
+            one.kind is Kind.TOOK for one in self._template.operands
+        )
+        probes = self._place_of.probes(what, steps, times=times)
         super().__init__(*(vm, probes, shape), limit=limit, by=grouping, every=every, loader=loader)
         try:
             self._arm(max_pause)
@@ -320,7 +285,7 @@ class Logpoint(Recorder[Hit, Hits]):
         """Refuse a missing place, or one where a value is unknown."""
         there = [site for site in self._sites if self._is_there(site)]
         if not there:
-            self._refuse_place()
+            refuse_place(self, self._place_of, self.place, self.when)
         if self._by is not None:
             return
         for number, name in enumerate(self._template.names, self._frames > 0):
@@ -331,52 +296,6 @@ class Logpoint(Recorder[Hit, Hits]):
                     f"there is no value {name!r} at {self.place}; arg0 and so on, and this.FIELD, "
                     "are available even if a class was compiled without -g"
                 )
-
-    def _refuse_place(self) -> None:
-        if self._place_of.site not in (Where.ENTRY, Where.LINE, Where.INDEX):
-            self._failed_for(self.place)
-            (owner, named), *_ = self._place_of.owners
-            place = {**self._place_of.more, "classes": owner, "methods": named}
-            loaded = self._classes_named([owner or "*"])
-            check_conditions(self._vm, loaded, place, self._loader)
-            needed = values_of(self.when)
-            raise LookupError(
-                unmatched_place(self._vm, self.place, place, loaded, needed) + self._WAITING
-            )
-        loaded = self._classes_named([classes or "*" for classes, _ in self._place_of.owners])
-        cls = loaded[-1]
-        _, method = next(
-            one for one in reversed(self._place_of.owners) if cls in self._vm.classes(one[0] or "*")
-        )
-        methods = [one for one in cls.methods if fnmatch.fnmatchcase(one.name, method or "*")]
-        self._failed_for(self.place)
-        wanted = {name: getattr(self._plan[-1], name) for name in ("classes", *CONDITIONS)}
-        check_conditions(self._vm, loaded, {**wanted, "methods": method}, self._loader)
-        if methods and self._place_of.site is Where.LINE:
-            self._refuse_line(cls, methods)
-        no_code = "has an instruction that begins there"
-        self._refuse(self.place, loaded, method or "*", values_of(self.when) or no_code)
-
-    def _refuse_line(self, cls: Any, methods: list[Any]) -> None:
-        line = self._place_of.number
-        lines = {entry.line_number for one in methods for entry in one.lines}
-        if not lines:
-            raise LookupError(
-                f"{cls.name} was compiled without line numbers (javac -g:none); name a bytecode "
-                "index, CLASS.METHOD@INDEX"
-            )
-        if line not in lines:
-            for one in self._vm.classes(f"{cls.name}$*"):
-                if _has_line(one, line):
-                    raise LookupError(
-                        f"{cls.name} has no code at line {line}, but {one.name} has: "
-                        f"{one.name}:{line}"
-                    )
-            nearest = sorted(sorted(lines, key=lambda one: abs(one - line))[:4])
-            raise LookupError(
-                f"{cls.name} has no code at line {line}; the nearest lines with code: "
-                f"{', '.join(map(str, nearest))}"
-            )
 
     @property
     def places(self) -> int:

@@ -1,7 +1,8 @@
-"""Places in code, as logpoints take them, and what is known at each kind of place."""
+"""Places in code, as logpoints and stops take them, and what is known at each kind of place."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -16,8 +17,9 @@ from jvmti.instrumentation.probes import (
 )
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
+from jvmti.layouts.probes import Test
 from jvmti.tracing.call_probes import HELPER, method_pattern, noting
-from jvmti.tracing.conditions import STARTED, since
+from jvmti.tracing.conditions import STARTED, compiled, over_steps, parsed, since
 
 _VALUE = {"value": Operand(Kind.VALUE, "X")}
 _EXCEPTION = {"exception": Operand(Kind.VALUE, "X")}
@@ -42,6 +44,8 @@ WORDS: dict[Where, Mapping[str, Operand]] = {
 }
 """The names at a place, beside variables and names that every place has."""
 
+ELSEWHERE = {"value", "exception", "target", "member", "passed"}
+"""Names that only some kinds of places have."""
 _TEXTS = {
     Where.RETURN: "= {value}",
     Where.UNWIND: "! {exception}",
@@ -55,7 +59,8 @@ _TEXTS = {
     Where.MONITOR_ENTER: "locks {target}",
     Where.MONITOR_EXIT: "unlocks {target}",
 }
-_SITES = {site.name.lower().replace("_", "-"): site for site in WORDS}
+KINDS = {site.name.lower().replace("_", "-"): site for site in WORDS}
+"""The words for kinds of places."""
 _OF_CALLS = {Where.ENTRY, Where.RETURN, Where.UNWIND}
 """Kinds of places that calls of a method have; the others are in the code of methods."""
 _OF_METHODS = ("descriptors", *CONDITIONS)
@@ -63,7 +68,7 @@ _FILE = re.compile(r"(?:[^/]*/)*([\w$-]+)\.(java|kt|scala|groovy)")
 
 
 class Place(NamedTuple):
-    """Where a logpoint is."""
+    """Where a logpoint is, or where threads stop."""
 
     site: Where
     """Its kind."""
@@ -132,12 +137,12 @@ class Place(NamedTuple):
             BadProbe: it is none.
         """
         word, space, rest = text.strip().partition(" ")
-        if space and word in _SITES:
+        if space and word in KINDS:
             return _of_kind(word, rest)
         text, more = conditions_of(text)
         match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
         if match is None or match["name"].startswith(".") or match["name"].endswith("."):
-            kinds = ", ".join(_SITES)
+            kinds = ", ".join(KINDS)
             raise BadProbe(
                 f"{text!r} is not a place: CLASS:LINE, FILE.java:LINE, CLASS.METHOD:LINE, "
                 "CLASS.METHOD@INDEX or CLASS.METHOD, such as com.acme.Order:42; or a kind of place "
@@ -160,6 +165,40 @@ class Place(NamedTuple):
         if match["mark"] == "@":
             return Place(Where.INDEX, int(match["number"]), both, more)
         return Place(Where.ENTRY, -1, both, more)
+
+
+def condition_at(text: str | None, over: float, words: Mapping[str, Operand]) -> list[Step]:
+    """Compile a condition about the values at a place.
+
+    Args:
+        text: the condition.
+        over: seconds that the call of the method must have taken until then.
+        words: the names there, see `Place.words`.
+
+    Raises:
+        BadProbe: it is not a condition, or is about a value that such a place does not have.
+    """
+    found: list[Step] = []
+    if text is not None:
+        tree = parsed(text)
+        names = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} if tree else set()
+        if names & ELSEWHERE - set(words):
+            raise BadProbe(
+                f"{text!r}: what is returned or thrown is not known there; it is at places such as "
+                "'return com.acme.Order.add', or for a trace"
+            )
+        found += [
+            step if step.operand is None else step._replace(operand=at_place(step.operand))
+            for step in compiled(text, words).steps
+        ]
+    if over:
+        found += [*over_steps(over), *[Step(Test.AND)] * bool(found)]
+    return found
+
+
+def at_place(operand: Operand) -> Operand:
+    """A value at a place itself, even of a parameter that was assigned to."""
+    return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
 
 
 def at_line(place: str, line: int) -> str:
@@ -196,4 +235,4 @@ def _of_kind(word: str, rest: str) -> Place:
     return Place(where.site, where.number, ((where.classes, where.methods),), more)
 
 
-__all__ = ["WORDS", "Place", "at_line"]
+__all__ = ["ELSEWHERE", "KINDS", "WORDS", "Place", "at_line", "at_place", "condition_at"]

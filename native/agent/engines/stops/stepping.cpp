@@ -117,10 +117,10 @@ Arrival look_at(Session& session, jvmtiEnv* env, JNIEnv* jni, StopRequest* step,
                                                                       : Arrival::kArrived;
 }
 
-// Lets a thread run until its topmost frame is popped or, into calls, until a method begins that
-// is not passed over.  If the VM does not report that, as for native frames, every instruction is
-// examined instead.
-bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread) {
+// Lets a thread run until a frame, by default its topmost, is popped or, into calls, until a method
+// begins that is not passed over.  If the VM does not report that, as for native frames, every
+// instruction is examined instead.
+bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread, jint frame = 0) {
   bool entries = false;
   {
     Locked locked(request->mutex);
@@ -130,7 +130,7 @@ bool step_away(jvmtiEnv* env, StopRequest* request, jthread thread) {
     if (entries) request->stepping.entries = true;
   }
   env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_FRAME_POP, thread);
-  jvmtiError error = env->NotifyFramePop(thread, 0);
+  jvmtiError error = env->NotifyFramePop(thread, frame);
   bool away = error == JVMTI_ERROR_NONE || error == JVMTI_ERROR_DUPLICATE;
   if (away && entries) {
     error = env->SetEventNotificationMode(JVMTI_ENABLE, JVMTI_EVENT_METHOD_ENTRY, thread);
@@ -351,7 +351,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
   jint depth = 0;
   Arrival arrival = Arrival::kGoOn;
   jint above = 0;
-  if (still && begun.probes != 0) {
+  if (still) {
     jthread of = is_current(call.env, call.jni, thread.c()) ? nullptr : thread.c();
     above = frames_of_probe(call.env, call.jni, of);
   }
@@ -395,7 +395,7 @@ jvmtiError StepThread(Call& call, const In<jint>& number, const In<kinds::Thread
     watch_steps(*request.get(), call.jni, thread.c(), true, false);
     return JVMTI_ERROR_NONE;
   }
-  if (arrival == Arrival::kStepAway && step_away(call.env, request.get(), thread.c())) {
+  if (arrival == Arrival::kStepAway && step_away(call.env, request.get(), thread.c(), above)) {
     return JVMTI_ERROR_NONE;
   }
   jvmtiError error =

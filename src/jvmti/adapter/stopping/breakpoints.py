@@ -24,6 +24,7 @@ from jvmti.interface.errors import Error
 from jvmti.model.debug.breakpoints import Breakpoint
 from jvmti.model.debug.late.stop_probes import exactly
 from jvmti.text.printable import printable
+from jvmti.tracing.places import KINDS
 
 if TYPE_CHECKING:
     from jvmti.adapter.code.source_places import Shown, SourcePlaces
@@ -404,17 +405,19 @@ class BreakpointRequests:
 
     @answers("setFunctionBreakpoints")
     def set_function_breakpoints(self, given: Arguments) -> dict[str, Any]:
-        """The breakpoints at the beginnings of methods."""
+        """The breakpoints at the beginnings of methods, and at other kinds of places."""
         self._session.vm  # noqa: B018 - without one there is nothing to set them in
         wanted: list[tuple[Hashable, Create]] = []
         for item in given.each("breakpoints"):
-            name, rule = item.text("name"), Rule.of(item)
-            wanted.append(((name, rule), self._at_method(name, rule)))
+            name, rule = item.text("name").strip(), Rule.of(item)
+            word, space, _ = name.partition(" ")
+            create = self._at_place if space and word in KINDS else self._at_method
+            wanted.append(((name, rule), create(name, rule)))
         return self.response(self.replace("functions", wanted))
 
     def _at_method(self, name: str, rule: Rule) -> Create:
         def create(one: ClientBreakpoint) -> None:
-            plain, signature = parameters_of(name.strip(), name)
+            plain, signature = parameters_of(name, name)
             classes, _, method = plain.rpartition(".")
             if not classes or not method:
                 raise RequestFailed(
@@ -436,6 +439,35 @@ class BreakpointRequests:
                 one.message = request.pending_reason or "no method of that name is loaded yet"
 
         return create
+
+    def _at_place(self, name: str, rule: Rule) -> Create:
+        """A breakpoint at another kind of place, as ``return com.acme.Order.add``."""
+
+        def create(one: ClientBreakpoint) -> None:
+            functions = self.functions(one, rule, "function breakpoint", description=_at_place)
+
+            def reached(stop: Stop) -> None:
+                if not one.is_verified:  # a class with such a place was loaded meanwhile
+                    one.is_verified, one.message = True, None
+                    self.changed(one)
+                functions(stop)
+
+            one.request = request = self._session.vm.stop_at(
+                name, when=functions.when, hits=functions.hits, do=reached, unloaded=True
+            )
+            one.is_verified = not request.is_pending
+            if not one.is_verified:
+                one.message = "no class that is loaded has such a place"
+            elif request.running:
+                calls = ", ".join(sorted(request.running)[:3])
+                one.message = f"calls that run already do not stop: {calls}"
+
+        return create
+
+
+def _at_place(stop: Stop) -> str | None:
+    """What happens at the place of a stop."""
+    return printable(str(stop.at_place), 200) if stop.at_place is not None else None
 
 
 def _outermost(cls: Class) -> str:

@@ -429,12 +429,11 @@ class BreakpointTable:
             return  # it has been cancelled meanwhile
         if not owner._is_place(found):
             return
-        place = probes.place(site)
         values: Any = wrap(values_handle) if values_handle else waiting
-        about = {} if values is waiting else owner._about_probe(values, place.probe)
+        probed = ProbedFrame(self._vm, probes.place(site), values)
+        about = owner._about_probe(probed)
         # Above the place where an exception is made are its constructors, the last with the probe.
-        frame = ProbedFrame(self._vm, place, values) if depth == OWN_FRAMES else None
-        about["probed"] = frame
+        about["probed"] = frame = probed if depth == OWN_FRAMES else None
         halted = HaltedFrame(lambda: frame, depth, lambda: found.signature)
         self._meet_at(halted, owner._event, [owner], thread, found, location, about)
 

@@ -30,6 +30,7 @@ from jvmti.model.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.model.debug.variables import parameters
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
+from jvmti.tracing.places import KINDS
 from jvmti.tracing.without_code import check_has_code
 
 if TYPE_CHECKING:
@@ -666,6 +667,7 @@ def class_patterns(classes: Any) -> str:
 
     Raises:
         TypeError: they are something else.
+        ValueError: one is a place of another kind.
     """
     patterns = [classes] if isinstance(classes, str) else classes
     if not isinstance(patterns, Iterable) or not all(isinstance(one, str) for one in patterns):
@@ -674,6 +676,9 @@ def class_patterns(classes: Any) -> str:
             f"'com.acme.Order', or several, not {type(classes).__name__}; "
             "for a Method that you have, call its method breakpoint"
         )
+    for one in patterns:
+        if one.partition(" ")[0] in KINDS and " " in one:
+            raise ValueError(f"{one!r} is a kind of place: vm.stop_at({one!r}) stops threads there")
     return "\n".join(patterns)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from jvmti.instrumentation.probes import Operand, Probe
+from jvmti.instrumentation.probes import Operand
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import NotAvailable
 from jvmti.interface.signatures import in_any_package
@@ -21,6 +21,7 @@ _THROWABLE = "java.lang.Throwable"
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Method
+    from jvmti.model.debug.late.stop_probes import ProbedFrame
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -87,8 +88,8 @@ class Catchpoint(StopRequest):
             raise
         self._warn_if_not_loaded(self.exceptions, meant)
 
-    def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
-        return {"exception": values[1]}
+    def _about_probe(self, probed: ProbedFrame) -> dict[str, Any]:
+        return {"exception": probed.values[1]}
 
     def _described(self) -> str:
         unseen = f": {self.pending_reason}" if self.pending_reason and not self.hits else ""

@@ -108,6 +108,11 @@ class Steps(StopRequest):
             self._by_probes = vm.breakpoints.step_probes
             self._number = self._make_emulated(Event.SINGLE_STEP)
         else:
+            if self._at is not None and self._at.at_place is not None and not self.by_line:
+                raise NotAvailable(
+                    detail="a probe has stopped the thread, and the next instructions are those of "
+                    "the probe: step by line"
+                )
             self._number = self._make(Event.SINGLE_STEP, classes=skips)
         try:
             self._begin(stack)

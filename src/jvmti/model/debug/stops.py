@@ -37,6 +37,7 @@ from jvmti.wire.session import BorrowedConversation
 if TYPE_CHECKING:
     from jvmti.instrumentation.probes import Probe
     from jvmti.model.classes.java_class import Class, Field, Method
+    from jvmti.model.debug.late.stoppoints import ValuesAtPlace
     from jvmti.model.debug.stop_queue import StopQueue
     from jvmti.model.objects.java_object import Object, Throwable
     from jvmti.model.threads.frames import Frame
@@ -87,6 +88,7 @@ class Stop:
         is_thrown: whether that is after an exception; `line` is then the one that it comes from,
             as far as the step knows.
         probed: the variables of the frame, if a probe stopped it; else ``None``.
+        at_place: what is known at a place of `VM.stop_at`; else ``None``.
         foreseen: what has come along with it, see `ForeseenCalls`.
         is_alone: whether it is the only stop of this moment; several requests can share a place.
     """
@@ -94,6 +96,7 @@ class Stop:
     is_alone = False
     foreseen: ForeseenCalls | None = None
     probed: ProbedFrame | None = None
+    at_place: ValuesAtPlace | None = None
     exception: Throwable | None = None
     catch_method: Method | None = None
     object: Object | None = None
@@ -141,6 +144,11 @@ class Stop:
     @property
     def line(self) -> int | None:
         """The source line; ``None`` if the class file has no line numbers."""
+        if self.is_thrown and self.at_place is not None:
+            if self._line is None:
+                with self._conversing():
+                    self._line = self.at_place.line_of_throw(self.method)
+            return self._line
         if self._line is None and self.is_thrown:
             self._line, _ = self._vm.breakpoints.thrown_in.get(id(self.thread), (None, 0))
         if self._line is None:
@@ -181,11 +189,13 @@ class Stop:
     @property
     def value(self) -> Any:
         """The thrown exception, the value about to be written to the field, or the value of the
-        field about to be read; ``None`` for other stops.
+        field about to be read; of `VM.stop_at` the value at the place; ``None`` for other stops.
 
         Raises:
             StopOver: the thread has resumed, so the value of the field is no longer known.
         """
+        if self.at_place is not None:
+            return self.at_place.value
         if self.field is None:
             return self.exception
         if self.is_write:
@@ -198,8 +208,11 @@ class Stop:
     def names(self) -> dict[str, tuple[Any, str]]:
         """Values that the stop has besides its frame, by name, each with its signature.
 
-        ``exception``, the thrown one; or of a field ``object``, whose it is, and ``new_value``.
+        ``exception``, the thrown one; or of a field ``object``, whose it is, and ``new_value``; or
+        what is known at the place of `VM.stop_at`, as `ValuesAtPlace.names` has it.
         """
+        if self.at_place is not None:
+            return self.at_place.names
         if self.exception is not None:
             return {"exception": (self.exception, self.exception.cls.signature)}
         found: dict[str, tuple[Any, str]] = {}
@@ -485,7 +498,7 @@ class StopRequest:
         """Whether a probe in a method, which may have a namesake, is of this request."""
         return True
 
-    def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
+    def _about_probe(self, probed: ProbedFrame) -> dict[str, Any]:
         """The attributes of a stop at a probe, from the values before the variables."""
         return {}
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from jvmti.env.events import EVENTS
-from jvmti.instrumentation.probes import BadProbe, Operand, Probe
+from jvmti.instrumentation.probes import BadProbe, Operand
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import ClassNotPrepared, Error
 from jvmti.interface.modifiers import FieldModifiers
@@ -21,6 +21,7 @@ from jvmti.text.modified_utf8 import encode
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class, Field, Method
+    from jvmti.model.debug.late.stop_probes import ProbedFrame
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
@@ -194,9 +195,10 @@ class Watchpoint(StopRequest):
             if not status and name in bytes(pool)
         ]
 
-    def _about_probe(self, values: Any, probe: Probe) -> dict[str, Any]:
+    def _about_probe(self, probed: ProbedFrame) -> dict[str, Any]:
+        values = probed.values
         about: dict[str, Any] = {"object": values[1], "field": self.field}
-        if probe.site is Site.WRITE:
+        if probed.place.probe.site is Site.WRITE:
             assert self.field is not None
             new_value = values[2]
             is_number = len(self.field.signature) == 1

@@ -10,6 +10,7 @@ from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.frozen import frozen
 from jvmti.model.debug.conditions import ConditionError
 from jvmti.shell.registry import UsageError, unquoted
+from jvmti.tracing.places import KINDS
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class
@@ -21,6 +22,8 @@ _USAGE = (
     "a place is CLASS.METHOD, CLASS.METHOD:LINE, CLASS:LINE, FILE.java:LINE, METHOD or :LINE, as "
     "in %break com.acme.Order.add:42 if n > 1000"
 )
+_FURTHER = ("thread", "every", "after", "hit")
+"""Words that may follow a place."""
 _FILE = re.compile(r"[\w$-]+\.(?:java|kts?|scala|groovy|cljc?|rb)\Z")
 _PLACE = re.compile(r"(?P<name>[^:@]*)(?::(?P<line>\d+)|@(?P<location>\d+))?\Z")
 _WORD_IF = re.compile(r"(?:\A|\s)if\s+")
@@ -59,13 +62,17 @@ def wanted(text: str) -> Wanted:
     except ValueError as error:
         raise UsageError(f"{error} in {head!r}") from None
     place, *rest = words or [""]
-    if place in ("thread", "every", "after", "hit"):
+    if place in _FURTHER:
         place, rest = "", words
+    elif place in KINDS and rest and rest[0] not in _FURTHER:
+        # Such a place is of several words.
+        first = next((at for at, word in enumerate(words) if word in _FURTHER), len(words))
+        place, rest = " ".join(words[:first]), words[first:]
     hits: int | str | None = None
     thread = None
     while rest:
         word, *rest = rest
-        if word not in ("thread", "every", "after", "hit") or not rest:
+        if word not in _FURTHER or not rest:
             raise UsageError(f"{word!r} is not understood; {_USAGE}")
         value, *rest = rest
         if word == "thread":
@@ -86,12 +93,20 @@ def _behind(word: re.Pattern[str], text: str) -> tuple[str, str | None]:
     return text.strip(), None
 
 
+def is_kind(place: str) -> bool:
+    """Whether a place is of a kind that its first word names: ``return com.acme.Order.add``."""
+    word, space, _ = place.partition(" ")
+    return bool(space) and word in KINDS
+
+
 def place_text(vm: VM, text: str, frame: Frame | None) -> str:
     """A place with its class: ``com.acme.Order:42`` for ``:42`` and ``Order.java:42``.
 
     Raises:
         UsageError: it needs a frame, and there is none.
     """
+    if is_kind(text):
+        return text
     name, line, at = _parts(text)
     behind = f":{line}" if line is not None else "" if at is None else f"@{at}"
     if _FILE.match(name):

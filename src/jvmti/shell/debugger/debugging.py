@@ -308,7 +308,9 @@ class Debugging:
         if frame.depth:
             return self._with_source(head, frame)
         why = [] if entry is None else [str(entry)]
-        if stop.exception is not None:
+        if stop.at_place is not None:
+            why.append(printable(str(stop.at_place), 200))
+        elif stop.exception is not None:
             thrown = f"{stop.exception.cls.name}: {stop.exception.message or 'no message'}"
             caught = stop.catch_method
             fate = f"caught by {caught.class_name}.{caught.name}" if caught else "not caught"
@@ -319,7 +321,7 @@ class Debugging:
             name = f"{stop.field.declaring_class.name}.{stop.field.name}"
             becomes = f"becomes {stop.new_value!r}" if stop.is_write else "is read"
             why.append(printable(f"{name} {becomes}"))
-        end = end_in_words(stop)
+        end = end_in_words(stop) if stop.at_place is None else None
         if end is not None:
             why.append(end)
         condition = None if entry is None else entry.condition

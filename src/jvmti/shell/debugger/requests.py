@@ -14,7 +14,7 @@ from jvmti.text.quantities import quantity
 if TYPE_CHECKING:
     from jvmti.expressions import JavaCondition, PythonCondition
     from jvmti.model.debug.breakpoints import Breakpoint
-    from jvmti.model.debug.stops import Stop
+    from jvmti.model.debug.stops import Stop, StopRequest
     from jvmti.model.vm import VM
     from jvmti.shell.debugger.break_places import Wanted
     from jvmti.shell.debugger.debugging import Debugging
@@ -52,6 +52,13 @@ def break_(vm: VM, names: Mapping[str, Any], text: str) -> None:
         %break com.acme.Order.add if n > 1000         if a condition holds
         %break com.acme.Order.add every 10            each tenth time; `after 10`, `hit 10`
         %break com.acme.Order.add thread worker-3     one thread
+        %break return com.acme.Order.add              where it returns; other kinds of places are
+                                                      `unwind`, `throw`, `monitor-enter` METHOD;
+                                                      `call` METHOD, `called` METHOD, `new` CLASS,
+                                                      `catch` CLASS, `read` FIELD, `write` FIELD,
+                                                      each with `in` METHOD behind it or not; there
+                                                      conditions know `value`, `exception`,
+                                                      `target` and `passed0`
         %break com.acme.Order:42 log n={n}            print a text, and stop nothing; expressions
                                                       that call methods take longer
 
@@ -90,9 +97,40 @@ def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
             raise UsageError("a logpoint takes `every N` and `if CONDITION`")
         _set_logpoint(debugger, names, place, wanted)
         return
+    if break_places.is_kind(place):
+        _set_at(debugger, names, text, wanted, once=once)
+        return
     made, condition = _placed(debugger, names, place, wanted)
     entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
     _print_places(entry, place, made)
+
+
+def _set_at(
+    debugger: Debugging, names: Mapping[str, Any], text: str, wanted: Wanted, *, once: bool
+) -> None:
+    """A breakpoint at another kind of place."""
+    from jvmti.instrumentation.probes import BadProbe
+    from jvmti.shell.debugger.debugging import deciding
+    from jvmti.tracing.places import Place
+
+    Place.of(wanted.place)
+    how = _how(debugger, names, wanted.condition, wanted.hits, wanted.thread)
+    condition: JavaCondition | PythonCondition | None = None
+    if how["when"] is not wanted.condition:
+        condition = how["when"]
+    try:
+        made = debugger.vm.stop_at(wanted.place, **how, unloaded=True)
+    except BadProbe:
+        if wanted.condition is None:
+            raise
+        # More than the agent can decide: it is evaluated while the thread waits.
+        condition = deciding(wanted.condition, names)
+        how["when"] = condition.__call__
+        made = debugger.vm.stop_at(wanted.place, **how, unloaded=True)
+    entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
+    where = quantity(made.places, "place") if made.places else "pending: no loaded class has one"
+    print(printable(f"{entry}: {wanted.place}, {where}"))
+    _print_running(made)
 
 
 def _placed(
@@ -134,6 +172,10 @@ def _print_places(entry: object, place: str, made: Breakpoint) -> None:
     if not made.is_pending:
         where = quantity(len(made.places), "place")
     print(printable(f"{entry}: {place}, {where}"))
+    _print_running(made)
+
+
+def _print_running(made: StopRequest) -> None:
     if made.running:
         calls = ", ".join(sorted(made.running))
         print(printable(f"calls that run do not stop before the next call: {calls}"))

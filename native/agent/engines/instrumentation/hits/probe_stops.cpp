@@ -131,9 +131,9 @@ bool ProbeSet::takes_stops(Call& call, const ProbeRequest& request) {
   session_ = &call.session;
   if (events_ != nullptr) return true;
   for (const classfile::Probe& probe : plan_.probes()) {
-    if ((probe.outcome == layouts::Outcome::kStop) != (stop_ != 0) || probe.event != 0) {
-      return false;
-    }
+    bool stops = probe.outcome == layouts::Outcome::kStop;
+    bool keeps = probe.outcome == layouts::Outcome::kKeep;  // when the call began, for a condition
+    if ((!keeps && stops != (stop_ != 0)) || probe.event != 0) return false;
   }
   return true;
 }

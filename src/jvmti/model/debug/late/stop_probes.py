@@ -26,8 +26,10 @@ from jvmti.tracing.arming import in_steps, running_calls
 from jvmti.tracing.call_probes import HELPER, RecordShape
 from jvmti.tracing.conditions import compiled
 from jvmti.tracing.declared_values import check_values
+from jvmti.tracing.places import Place, at_place
 from jvmti.tracing.probe_set import ProbeSet
 from jvmti.tracing.records.sites import Site
+from jvmti.tracing.unplaced import refuse_place
 
 if TYPE_CHECKING:
     from jvmti.model.debug.variables import Variable
@@ -72,12 +74,12 @@ class ProbedPlace(NamedTuple):
 
     probe: Probe
     """The probe there."""
+    site: Site
+    """The place itself: its class, method and line, and what it is about."""
     stays: str | None
     """Why the thread cannot leave the method early; ``None`` if it can."""
     cannot_restart: str | None
     """Why it cannot begin the method again; ``None`` if it can."""
-    line: int
-    """The source line, 0 where that is unknown."""
     variables: list[ProbedVariable]
     """The variables that have a value there."""
     named: list[tuple[Variable, ProbedVariable]]
@@ -110,7 +112,7 @@ class ProbedPlace(NamedTuple):
             found.append(ProbedVariable(first + number, int(slot), letter, signature, name, takes))
         stays, cannot_restart = _STAYS.get(head), _CANNOT_RESTART.get(head)
         is_bare = letter.islower()
-        return ProbedPlace(probe, stays, cannot_restart, site.line, found, [], is_bare)
+        return ProbedPlace(probe, site, stays, cannot_restart, found, [], is_bare)
 
 
 def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any) -> Probe:
@@ -129,23 +131,31 @@ def stop_probe(site: Where, condition: str | None, *more: Operand, **where: Any)
     return Probe(
         site=site,
         helper=HELPER,
-        name="stop",
-        operands=(Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), *more),
-        outcome=Outcome.STOP,
-        result="A",
         condition=steps,
         conditional=bool(steps),
+        **stopping(*more),
         **where,
     )
+
+
+def stopping(*more: Operand) -> dict[str, Any]:
+    """The call that a probe which stops threads makes, and what it uses of it.
+
+    Args:
+        more: further values for the array, before the variables.
+    """
+    return {
+        "name": "stop",
+        "operands": (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"), *more),
+        "outcome": Outcome.STOP,
+        "result": "A",
+    }
 
 
 def _at_place(steps: Sequence[Step]) -> list[Step]:
     """The same about the variables as they are there, even of a parameter that was assigned to."""
     return [
-        one._replace(operand=one.operand._replace(kind=Kind.LOCAL))
-        if one.operand is not None and one.operand.kind is Kind.NAMED
-        else one
-        for one in steps
+        one if one.operand is None else one._replace(operand=at_place(one.operand)) for one in steps
     ]
 
 
@@ -161,7 +171,7 @@ class StopProbes(ProbeSet):
         vm: the VM.
         environment: the number of the environment of the request.
         request: the number of the request in the agent.
-        probes: the probes; each has the same operands.
+        probes: the probes; those that stop threads have the same operands.
         max_pause: seconds that the program may be stopped at a time while classes get them;
             ``None`` for all classes at once.
     """
@@ -178,8 +188,9 @@ class StopProbes(ProbeSet):
         self._max_pause = max_pause
         self._environment = environment
         self._request = request
-        self._places: list[ProbedPlace] = []
-        self._first = 1 + len(probes[0].operands) - 2
+        self._places: list[ProbedPlace | None] = []
+        """The contents of the arrays of sites; ``None`` where threads do not stop."""
+        self._first = 1 + len(probes[-1].operands) - 2
         super().__init__(vm, probes, RecordShape(0, 0))
 
     def _open(self, plan: bytes, over: float) -> int:
@@ -210,6 +221,38 @@ class StopProbes(ProbeSet):
         else:
             self.pauses = in_steps(self._vm, chosen, self._max_pause, self._place)
         self._count()
+
+    def arm_all(self) -> None:
+        """Put the probes into all loaded classes that match their patterns.
+
+        Raises:
+            PauseTooLong: a single class would stop the program for longer than ``max_pause``.
+            BadProbe: the condition is about a field that none of them has.
+        """
+        self._arm(self._max_pause)
+
+    def check_place(self, place: Place, text: str, when: str | None) -> None:
+        """Refuse a place that no loaded class has.
+
+        Args:
+            place: the place.
+            text: the same as its user wrote it.
+            when: the condition there.
+
+        Raises:
+            LookupError: there is none; the message has similar names.
+            Error: the classes could not get probes.
+        """
+        if not self.sites:
+            refuse_place(self, place, text, when)
+
+    @property
+    def sites(self) -> list[Site]:
+        """The places where threads stop, so far."""
+        with self._lock:
+            self._read_sites()
+            stops = [self._plan[site.probe].outcome is Outcome.STOP for site in self._sites]
+            return [site for site, is_stop in zip(self._sites, stops, strict=True) if is_stop]
 
     @property
     def class_names(self) -> set[str]:
@@ -243,16 +286,21 @@ class StopProbes(ProbeSet):
         Raises:
             ProtocolError: there is no such site.
         """
-        if site < len(self._places):
-            return self._places[site]
+        if site < len(self._places) and (known := self._places[site]) is not None:
+            return known
         with self._lock:
             if site >= len(self._sites):
                 self._read_sites()
             if site >= len(self._sites):
                 raise ProtocolError("a thread has stopped at an unknown place")
             for one in self._sites[len(self._places) :]:
-                self._places.append(ProbedPlace.of(one, self._plan[one.probe], self._first))
-            return self._places[site]
+                probe = self._plan[one.probe]
+                stops = probe.outcome is Outcome.STOP
+                self._places.append(ProbedPlace.of(one, probe, self._first) if stops else None)
+            found = self._places[site]
+            if found is None:
+                raise ProtocolError("a thread has stopped where no probe stops it")
+            return found
 
     def _note(self, site: Site) -> None:
         self._sites.append(site)
