@@ -128,6 +128,40 @@ def test_a_thread_is_stepped_over_into_and_out_of_calls(begin: Begin, way: str) 
     client.disconnect()
 
 
+def test_a_function_breakpoint_may_be_at_another_kind_of_place(begin: Begin) -> None:
+    client = begin(line("FIRST"))
+    thread = client.stopped("breakpoint")
+    client.breakpoints()
+
+    def stop_at(name: str, **rule: str) -> dict[str, Any]:
+        wanted = [{"name": name, **rule}]
+        (found,) = client.ask("setFunctionBreakpoints", breakpoints=wanted)["breakpoints"]
+        return dict(found)
+
+    assert stop_at("return Debugged.square", condition="value > n && n == 2")["verified"]
+    client.ask("continue", threadId=thread)
+    event = client.event("stopped")
+    assert (event["reason"], event["description"]) == ("function breakpoint", "returns 4")
+    thread = event["threadId"]
+    assert client.locals(thread)["n"]["value"] == "2"
+    frame = client.top(thread)["id"]
+    assert client.ask("evaluate", expression="value + 1", frameId=frame)["result"] == "5"
+    assert stop_at("call Debugged.sum in Debugged.*")["verified"]
+    client.ask("continue", threadId=thread)
+    description = client.event("stopped")["description"]
+    assert description.startswith("calls Debugged.sum(4, ")
+    for name, message in [
+        ("return Debugged.squares", "no class that is loaded has such a place"),
+        ("catch Debugged", "no class that is loaded has such a place"),
+        ("throw Debugged", "is not CLASS.MEMBER"),
+    ]:
+        found = stop_at(name)
+        assert not found["verified"]
+        assert message in found["message"]
+    stop_at("return Debugged.square", hitCondition="1000000000")
+    client.disconnect()
+
+
 def test_a_variable_is_set_and_the_program_goes_on_with_it(begin: Begin) -> None:
     """The value of a variable, of a field and of an element."""
     client = begin(line("GROSS"))

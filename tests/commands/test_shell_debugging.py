@@ -210,6 +210,17 @@ def test_places_are_written_as_in_other_debuggers(prompt: Prompt, stopping: Java
     prompt("%delete all")
     prompt("%continue")
     assert stopping.ask("join one")
+    # Where it returns, for instance.
+    returns = prompt("%break return Stopping.add every 2 if value == 4 || value == 6")
+    assert "breakpoint 11: return Stopping.add, 1 place" in returns
+    stopping.ask("start one add 3")
+    assert re.search(r"\(Stopping.java:\d+\), breakpoint 11, returns 6", prompt("%wait 30"))
+    assert "6" in prompt("%eval value")
+    assert "pending: no loaded class has one" in prompt("%break unwind com.acme.Order.add")
+    assert "is not CLASS.MEMBER" in prompt.refusal("%break return add")
+    prompt("%delete all")
+    prompt("%continue")
+    assert stopping.ask("join one")
     assert "no class 'com.acme.Order' is loaded yet" in prompt("%break com.acme.Order.add")
     prompt("%delete all")
     assert "no breakpoints" in prompt("%break")

@@ -466,7 +466,7 @@ class BreakpointRequests:
 
 
 def _at_place(stop: Stop) -> str | None:
-    """What happens at the place of a stop."""
+    """The event at the place of a stop, in words."""
     return printable(str(stop.at_place), 200) if stop.at_place is not None else None
 
 

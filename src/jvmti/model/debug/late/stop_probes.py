@@ -176,6 +176,8 @@ class StopProbes(ProbeSet):
             ``None`` for all classes at once.
     """
 
+    _WAITING = "; to wait for one, use unloaded=True"
+
     def __init__(
         self,
         vm: VM,

@@ -34,7 +34,7 @@ _OBJECT = "Ljava/lang/Object;"
 
 
 class ValuesAtPlace:
-    """What is known at a place besides variables, read at the first use.
+    """The values at a place besides variables, read at the first use.
 
     Attributes:
         member: the class and name of the field, the called method or the class of the new object;
@@ -62,12 +62,13 @@ class ValuesAtPlace:
         name = method.class_name, method.name
         for one in () if thrown is None else thrown.stack_trace:
             if (one.class_name, one.method) == name:
-                return one.line
+                line: int | None = one.line
+                return line
         return None
 
     @functools.cached_property
     def value(self) -> Any:
-        """What is returned, thrown, caught, read, written or made; ``None`` at other places.
+        """The value that is returned, thrown, caught, read, written or made; else ``None``.
 
         A number, a truth value, a text, ``None`` for null, or an object.
 
