@@ -92,7 +92,7 @@ PLACES = [
         "catches ",
     ),
     (
-        "call Stopping.add in Stopping.*",
+        "call Stopping.add(int, String) in Stopping.*",
         "other 1",
         "another",
         "another",
@@ -299,12 +299,26 @@ def test_a_class_that_is_loaded_later_has_the_place(vm: jvmti.VM, program: JavaP
     program.ask("unload", timeout=SOON)
 
 
+def test_threads_that_stop_at_once_do_not_disturb_what_sets_the_place(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    for _ in range(3):
+        program.ask("start t other 20000000")  # it may stop while its class gets the probes
+        with vm.stop_at("call Stopping.add in Stopping.another") as stops:
+            program.ask("start u other 1")
+            assert taken(stops).at_place is not None
+            assert stops.places == 1
+        for name in "tu":
+            program.ask(f"join {name}", timeout=SOON)
+
+
 def test_what_cannot_be_there_is_refused_before_anything_changes(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     refused = [
         (LookupError, {"place": "return Stopping.ad"}, r"has no method 'ad'; did you mean .*add"),
         (LookupError, {"place": "call Stopping.ad in Stopping.*"}, "has no 'ad'"),
+        (LookupError, {"place": "call Stopping.add(int) in Stopping.*"}, r"has add\(int, java"),
         (LookupError, {"place": "return Stoping.add"}, "similar ones: Stopping"),
         (LookupError, {"place": "Stopping:1"}, "the nearest lines with code"),
         (LookupError, {"place": "return Stopping.add", "when": "nix > 3"}, "'nix > 3'"),

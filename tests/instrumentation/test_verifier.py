@@ -30,6 +30,9 @@ def test_the_verifier_takes_classes_of_the_jdk_that_stop_threads(jvm: jvms.Jvm) 
     found = verification.run(jvm, [], verification.STOPPING, step=700, most=700)
     assert found.classes > 500
     assert found.inserted > 10_000
+    more = verification.run(jvm, [], verification.PLACED, step=1400, most=1400)
+    assert more.inserted > 10_000
+    assert more.failed == {}
     # The agent puts no such probe into Object, whose constructor the probe's own objects call.
     assert set(found.failed) <= {"java.lang.Object"}
 

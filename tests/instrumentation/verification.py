@@ -43,10 +43,11 @@ from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
 from jvmti.model.debug.late.probed_events import EVERYWHERE as EVENTS_EVERYWHERE
 from jvmti.model.debug.late.stop_probes import stop_probe
+from jvmti.model.debug.late.stoppoints import probes_at
 from jvmti.tracing.call_probes import HELPER as CALLED
 from jvmti.tracing.call_probes import RecordShape, call_probes, recorded
 from jvmti.tracing.conditions import EVERYWHERE, compiled
-from jvmti.tracing.places import Place
+from jvmti.tracing.places import Place, condition_at
 from jvmti.tracing.summaries import Grouping
 
 HELPER = "java.lang.Probed"
@@ -138,6 +139,19 @@ STOPPING: list[str | Probe] = [
 ]
 """Probes that stop threads, with all variables, and may leave the method."""
 
+PLACED: list[str | Probe] = [
+    probe
+    for place, condition in (
+        ("call *.* in *.*", None),
+        ("called *.* in *.*", "value != 3 and took > 0.5"),
+        ("new * in *.*", "this.count == 1"),
+        ("monitor-enter *.*", "target != None"),
+        ("monitor-exit *.*", None),
+    )
+    for probe in probes_at(Place.of(place), condition_at(condition, 0, Place.of(place).words))
+]
+"""The same at the places that have no events of the VM's."""
+
 
 def _event_probes(*, reports: bool) -> list[str | Probe]:
     """The probes of all events, of all fields too, or the same ones as those of breakpoints."""
@@ -169,6 +183,7 @@ PROBES = {
     "recording": RECORDING,
     "plain": PLAIN,
     "stopping": STOPPING,
+    "placed": PLACED,
     "events": EVENTS,
 }
 

@@ -206,7 +206,7 @@ def _parse(text: str) -> Probe:
     if site is None:
         raise BadProbe(f"{word!r} is not a kind of place{suggestion(word, _SITES)}")
     rest, conditions = conditions_of(rest)
-    owners = members = None
+    owners = members = member_descriptors = None
     if site in _MEMBERS | _OWNERS:
         what, has_place, rest = f" {rest.strip()} ".partition(" in ")
         what = what.strip()
@@ -214,6 +214,8 @@ def _parse(text: str) -> Probe:
             rest = "*.*"
         if not what:
             raise BadProbe(f"{text!r} does not say which: {word} WHAT in CLASS.METHOD")
+        if site in (Site.CALL, Site.CALLED):
+            what, member_descriptors = parameters_of(what, text)
         if site in _MEMBERS:
             owners, members = _split("*.*" if what == "*" else what, text)
         else:
@@ -229,6 +231,7 @@ def _parse(text: str) -> Probe:
         **conditions,
         "owners": owners,
         "members": members,
+        "member_descriptors": member_descriptors,
         "number": number,
     }
     return Probe(**probe, **_action(action.strip(), site, text))  # type: ignore[arg-type]

@@ -246,9 +246,9 @@ def _calls(method: Any, pool: Any, place: Mapping[str, Any]) -> bool:
         if constant.kind not in ("Methodref", "InterfaceMethodref"):
             continue
         member = constant.value
-        if fnmatchcase(member.class_name.replace("/", "."), place["owners"] or "*") and fnmatchcase(
-            member.name, place["members"] or "*"
-        ):
+        wanted = (place[name] or "*" for name in ("owners", "members", "member_descriptors"))
+        its = member.class_name.replace("/", "."), member.name, member.descriptor
+        if all(map(fnmatchcase, its, wanted)):
             return True
     return False
 

@@ -155,6 +155,7 @@ def place_of(pattern: str) -> dict[str, Any]:
         "helper": HELPER,
         "owners": where.owners,
         "members": where.members,
+        "member_descriptors": where.member_descriptors,
     }
 
 

@@ -64,6 +64,7 @@ KINDS = {site.name.lower().replace("_", "-"): site for site in WORDS}
 _OF_CALLS = {Where.ENTRY, Where.RETURN, Where.UNWIND}
 """Kinds of places that calls of a method have; the others are in the code of methods."""
 _OF_METHODS = ("descriptors", *CONDITIONS)
+_OF_MEMBERS = ("owners", "members", "member_descriptors")
 _FILE = re.compile(r"(?:[^/]*/)*([\w$-]+)\.(java|kt|scala|groovy)")
 
 
@@ -231,7 +232,7 @@ def _of_kind(word: str, rest: str) -> Place:
         where = Probe.parse(f"{word} {rest}{action}")
     except BadProbe as error:
         raise BadProbe(str(error).replace(action, "")) from None
-    more = {name: getattr(where, name) for name in (*_OF_METHODS, "owners", "members")}
+    more = {name: getattr(where, name) for name in (*_OF_METHODS, *_OF_MEMBERS)}
     return Place(where.site, where.number, ((where.classes, where.methods),), more)
 
 

@@ -192,7 +192,8 @@ class ProbeSet:
         if self._failure == _TOO_MANY:
             raise _too_many()
         if any(probe.site not in _IN_ALL_METHODS for probe in self._plan):
-            self._read_sites()
+            with self._lock:  # a thread may have stopped already, whose place is looked up
+                self._read_sites()
             plan = [self._plan[site.probe] for site in self._sites]
             announce_places(
                 sum(

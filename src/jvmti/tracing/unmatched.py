@@ -84,11 +84,19 @@ def unmatched_place(
     if member is None:
         return why
     names = set()
+    methods_there = []
     for cls in owners[:_MOST_READ]:
         for one in (cls, *cls.superclasses, *cls.all_interfaces):
             names |= {found.name for found in (*one.fields, *one.methods)}
+            methods_there += [found for found in one.methods if fnmatchcase(found.name, member)]
     if any(fnmatchcase(name, member) for name in names):
-        return why
+        types = place.get("member_descriptors")
+        if types is None or any(fnmatchcase(one.signature, types) for one in methods_there):
+            return why
+        there = ", ".join(
+            dict.fromkeys(f"{one.name}({', '.join(one.parameter_types)})" for one in methods_there)
+        )
+        return f"{why}: {owners[0].name} has {there}"
     return f"{why}: {owners[0].name} has no {member!r}{suggestion(member, names)}"
 
 

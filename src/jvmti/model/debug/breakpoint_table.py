@@ -455,6 +455,8 @@ class BreakpointTable:
             if owner is not None and not owner._cancelled:
                 stop = Stop(owner, thread, method, location, BorrowedConversation(lender, lock))
                 stop.__dict__.update(about, field=getattr(owner, "field", None))
+                if stop.at_place is not None:
+                    stop.at_place.stop = stop
                 made.append((owner, stop))
         taken: set[Steps] = set()
         try:

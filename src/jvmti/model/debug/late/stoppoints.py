@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
-from jvmti.instrumentation.probes import Operand
+from jvmti.instrumentation.probes import Operand, Probe, Step
 from jvmti.interface.constants import Event
 from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.signatures import parameters_of, signature_of
@@ -39,12 +39,15 @@ class ValuesAtPlace:
     Attributes:
         member: the class and name of the field, the called method or the class of the new object;
             empty at other places.
+        stop: the stop that they are of, as soon as there is one.
 
     Args:
         vm: the VM.
         probed: the frame that has stopped.
         words: the names at such a place, in the order of the array.
     """
+
+    stop: Stop | None = None
 
     def __init__(self, vm: VM, probed: ProbedFrame, words: Iterable[str]) -> None:
         self._vm = vm
@@ -121,7 +124,11 @@ class ValuesAtPlace:
         return found
 
     def _read(self, name: str) -> Any:
-        return self._probed.values[1 + self._words.index(name)]
+        at = 1 + self._words.index(name)
+        if self.stop is None:
+            return self._probed.values[at]
+        with self.stop._conversing():
+            return self._probed.values[at]
 
     def _plain(self, value: Any, signature: str) -> Any:
         """A value of the array, whose numbers are in boxes, as its type means it."""
@@ -179,6 +186,19 @@ def _class_of(value: Any) -> str:
     return _OBJECT if value is None else str(value.cls.signature)
 
 
+def probes_at(place: Place, condition: Sequence[Step]) -> list[Probe]:
+    """Probes that stop threads at a place, with the values of its words in front of the variables.
+
+    Args:
+        place: the place.
+        condition: where it holds.
+    """
+    known = [
+        Operand(one.kind, _TYPES.get(one.kind, "L"), one.number) for one in place.words.values()
+    ]
+    return place.probes(stopping(*known), condition, times=uses(condition, Kind.TOOK))
+
+
 class Stoppoint(StopRequest):
     """Stops threads at a place in code; see `VM.stop_at`.
 
@@ -217,11 +237,7 @@ class Stoppoint(StopRequest):
             do=do,
             max_pause=max_pause,
         )
-        known = [
-            Operand(one.kind, _TYPES.get(one.kind, "L"), one.number)
-            for one in self._at.words.values()
-        ]
-        self._plan = self._at.probes(stopping(*known), steps, times=uses(steps, Kind.TOOK))
+        self._plan = probes_at(self._at, steps)
         self._opening = threading.Lock()
         self._waiting: int | None = None
         if not vm._session.live:
@@ -300,4 +316,4 @@ class Stoppoint(StopRequest):
         return f"at {self.place}"
 
 
-__all__ = ["Stoppoint", "ValuesAtPlace"]
+__all__ = ["Stoppoint", "ValuesAtPlace", "probes_at"]
