@@ -15,6 +15,7 @@ import pytest
 import jvmti
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.errors import UnmodifiableClass
+from jvmti.interface.signatures import parameters_of, signature_of
 from jvmti.layouts.probe_memory import MEMORY, PROBE_SITE
 from jvmti.layouts.probes import RecordedKind
 from jvmti.tracing.records.calls import Call, Calls, tree_of
@@ -336,6 +337,49 @@ def test_a_table_has_what_the_calls_have(
         assert table.first(7).to_arrow().to_pylist() == found.to_pylist()[:7]
         assert len(other.read_table()) == 0
         assert other.read_table().to_arrow().schema == found.schema
+
+
+@pytest.mark.parametrize("stack", [0, 2])
+def test_the_calls_of_a_method_are_a_table_with_types(
+    vm: jvmti.VM, traced: JavaProgram, stack: int
+) -> None:
+    import pyarrow
+
+    wide = "Traced.wide"
+    with (
+        vm.trace("Traced*.*", limit=None, stack=stack) as one,
+        vm.trace("Traced*.*", limit=None, stack=stack) as other,
+    ):
+        for request in ("add 30", "everything", "check 0", "check 1", "price 2"):
+            traced.ask(request)
+        calls, table = one.read(5), other.read_table(5)
+    types = {"Z": pyarrow.bool_(), "B": pyarrow.int8(), "S": pyarrow.int16(), "I": pyarrow.int32()}
+    types |= {"J": pyarrow.int64(), "F": pyarrow.float32(), "D": pyarrow.float64()}
+    seen = set()
+    for name, descriptor in sorted({(call.name, call.descriptor) for call in calls}):
+        mine = [call for call in calls if (call.name, call.descriptor) == (name, descriptor)]
+        found = table.of_method(name, descriptor)
+        assert found["thread"].to_pylist() == [call.thread for call in mine]
+        signatures = [signature_of(one) for one in parameters_of(descriptor)]
+        for number, signature in enumerate(signatures):
+            column = found[f"arg{number}"]
+            assert column.type == types.get(signature, pyarrow.string())
+            wanted = [call.arguments[number] for call in mine if not call.omitted]
+            if signature in types:
+                assert column.to_pylist() == pytest.approx(wanted)
+            seen.add(signature)
+        result = descriptor.partition(")")[2]
+        assert ("value" in found.column_names) == (result != "V")
+        if result in types:
+            assert found["value"].to_pylist() == [call.value for call in mine]
+        thrown = [None if call.exception is None else str(call.exception) for call in mine]
+        assert found["exception"].to_pylist() == thrown
+    assert seen >= {"I", "J", "D", "Z", "Ljava/lang/String;"}
+    add = table.of_method(f"{ORDER}.add")
+    assert add["arg1"].to_pylist() == [f"tea {number}" for number in range(30)]
+    for name, why in ((f"{ORDER}.ad", "did you mean"), (wide, "there is no call of")):
+        with pytest.raises(LookupError, match=why):
+            table.of_method(name)
 
 
 def test_a_table_takes_all_that_is_recorded(vm: jvmti.VM, traced: JavaProgram) -> None:

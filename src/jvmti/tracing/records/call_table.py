@@ -8,13 +8,31 @@ from typing import Any
 import numpy
 
 from jvmti import display
+from jvmti.interface.signatures import parameters_of, signature_of
 from jvmti.layouts.probes import Site as Where
+from jvmti.text.names import suggestion
 from jvmti.text.quantities import quantity
 from jvmti.tracing.records.calls import value_text
 from jvmti.tracing.records.sites import RecordedObject, Site, Slot
 
 _WHOLE = frozenset("BSIJ")
 """Types whose text is that of the number."""
+
+
+_ARROW = {
+    "Z": "bool_",
+    "B": "int8",
+    "S": "int16",
+    "I": "int32",
+    "J": "int64",
+    "F": "float32",
+    "D": "float64",
+}
+"""Arrow's types for those of Java's numbers."""
+
+
+def _plain_text(value: Any) -> str | None:
+    return value if value is None or isinstance(value, str) else value_text(value)
 
 
 def _exception_text(value: Any) -> str | None:
@@ -74,11 +92,7 @@ class CallTable(display.Tabular):
 
     def first(self, number: int) -> CallTable:
         """The first calls, as many as the number says."""
-        found = object.__new__(CallTable)
-        found.__dict__.update(self.__dict__)
-        for column in ("time", "duration", "thread_id", "name", "_rows", "_site"):
-            setattr(found, column, getattr(self, column)[:number])
-        return found
+        return self._chosen(slice(number))
 
     def to_arrow(self) -> Any:
         """The calls as a ``pyarrow.Table``, with the columns that `Calls.to_arrow` has.
@@ -144,6 +158,89 @@ class CallTable(display.Tabular):
                 **columns,
             }
         )
+
+    def of_method(self, name: str, descriptor: str | None = None) -> Any:
+        """The calls of one method as a ``pyarrow.Table`` whose values have types of their own.
+
+        It has ``time``, ``duration``, ``thread`` and ``thread_id`` as `to_arrow`, a column for each
+        argument, ``arg0``, ``arg1`` and so on, then ``value`` and ``exception``. Numbers are of
+        Arrow's type of the same size, truth values ``bool``; a ``char`` and all objects are texts,
+        of a string its own. Missing are null references, the value where an exception ended the
+        call, and what had no space in the record.
+
+        Args:
+            name: the method, as in `names`.
+            descriptor: which, if there are calls of several methods of that name.
+
+        Raises:
+            LookupError: there is no call of it, or of several of the name.
+            ImportError: pyarrow is not installed; ``pip install 'jvmti[arrow]'`` does.
+        """
+        import pyarrow
+
+        of_name = {
+            number: site
+            for number, site in enumerate(self._sites)
+            if site.called == name and descriptor in (None, site.called_descriptor)
+        }
+        places = numpy.flatnonzero(numpy.isin(self._site, list(of_name)))
+        there = [of_name[number] for number in numpy.unique(self._site[places]).tolist()]
+        found = sorted({site.called_descriptor for site in there})
+        if not found:
+            others = {self.names[one] for one in numpy.unique(self.name).tolist()}
+            raise LookupError(f"there is no call of {name!r}{suggestion(name, others)}")
+        if len(found) > 1:
+            raise LookupError(
+                f"there are calls of several methods {name!r}: descriptor= chooses one of "
+                f"{', '.join(found)}"
+            )
+        chosen = self._chosen(places)
+        types = [signature_of(one) for one in parameters_of(found[0])]
+        result = found[0].partition(")")[2]
+        kinds = {f"arg{number}": one for number, one in enumerate(types)}
+        kinds |= {"value": result} if result != "V" else {}
+        parts: dict[str, list[Any]] = {one: [] for one in (*kinds, "exception")}
+        order: list[Any] = []
+        for number in numpy.unique(chosen._site).tolist():
+            at = numpy.flatnonzero(chosen._site == number)
+            order.append(at)
+            rows, site = chosen._rows[at], self._sites[number]
+            failed = self._where[number] is Where.UNWIND
+            first, *more = site.slots
+            slots: dict[str, Slot | None] = dict(
+                zip(kinds, more[1:] if self._frames else more, strict=False)
+            )
+            slots["value"], slots["exception"] = (None, first) if failed else (first, None)
+            for one, its in kinds.items():
+                parts[one].append(self._typed(pyarrow, slots.get(one), rows, its))
+            thrown = self._texts(pyarrow, slots["exception"], rows, _exception_text)
+            parts["exception"].append(thrown)
+        back = pyarrow.array(numpy.argsort(numpy.concatenate(order), kind="stable"))
+        about = chosen.to_arrow().select(["time", "duration", "thread", "thread_id"])
+        for one, columns in parts.items():
+            about = about.append_column(one, pyarrow.concat_arrays(columns).take(back))
+        return about
+
+    def _chosen(self, places: Any) -> CallTable:
+        """The calls at some positions."""
+        found = object.__new__(CallTable)
+        found.__dict__.update(self.__dict__)
+        for column in ("time", "duration", "thread_id", "name", "_rows", "_site"):
+            setattr(found, column, getattr(self, column)[places])
+        return found
+
+    def _typed(self, pyarrow: Any, slot: Slot | None, rows: Any, signature: str) -> Any:
+        """The values in a slot, in the type of their own."""
+        type_ = _ARROW.get(signature, "string")
+        if slot is None:
+            return pyarrow.nulls(len(rows), getattr(pyarrow, type_)())
+        if type_ == "string":
+            return self._texts(pyarrow, slot, rows, _plain_text)
+        cells = numpy.ascontiguousarray(rows[:, slot.at : slot.at + 8])
+        numbers = cells.view("<f8" if signature in "FD" else "<i8").ravel()
+        if signature == "Z":
+            numbers = numbers & 1
+        return pyarrow.array(numbers).cast(getattr(pyarrow, type_)(), safe=False)
 
     def _values(self, pyarrow: Any, number: int, rows: Any) -> dict[str, Any]:
         """The columns of the values of one site."""
