@@ -63,7 +63,12 @@ class Switch:
             for at in range(-first % LINE, len(data) - LINE + 1, LINE):
                 control = CONTROL.struct.unpack_from(data, at)
                 values = dict(zip(CONTROL.fields, control, strict=True))
-                if values["shortest"] == SHORTEST and not values["size"] and values["number"] > 0:
+                if (
+                    values["shortest"] == SHORTEST
+                    and not values["size"]
+                    and 0 < values["number"] < 1 << 32
+                    and values["waits"] > 4096
+                ):
                     found.append((first + at + CONTROL.offsets["number"], values["number"]))
         ((self._at, self._number),) = found
 

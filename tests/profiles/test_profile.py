@@ -28,11 +28,22 @@ def test_the_methods_with_the_most_own_weight_come_first():
     assert [(one.name, one.own, one.total) for one in top] == [
         ("com.acme.Order.add", 60_000_000, 80_000_000),
         ("java.util.HashMap.put", 30_000_000, 30_000_000),
+        ("(no stack)", 10_000_000, 10_000_000),
         ("com.acme.Server.run", 0, 70_000_000),
     ]
     assert top[0].share == 0.8
     assert top[0].own_share == 0.6
     assert str(top).splitlines()[1] == "    60 ms  60.0%     80 ms  80.0%  com.acme.Order.add"
+    with pytest.raises(ValueError, match="most=-1 is not positive"):
+        made.shop().top(-1)
+
+
+@pytest.mark.parametrize("by", ["method", "line", "class", "package", "kind"])
+def test_the_rows_add_up_to_the_whole(by: str):
+    profile = made.shop()
+    assert sum(one.own for one in profile.top(None, by)) == profile.weight
+    tree = profile.tree()
+    assert len(tree) == sum(node.ends for _, node in tree.walk()) == profile.weight
 
 
 def test_threads_of_a_pool_differ_in_a_number():
@@ -89,7 +100,7 @@ def test_samples_of_several_kinds_do_not_add_up():
         profile["wall"]
 
 
-def test_without_a_frame_there_are_no_users() -> None:
+def test_without_a_frame_nothing_has_a_stack() -> None:
     rows = numpy.zeros(1, numpy.int64)
     profile = Profile(
         Samples(rows, rows, rows, rows + 5, Kind.LIVE),
@@ -98,8 +109,9 @@ def test_without_a_frame_there_are_no_users() -> None:
         Threads([1], ["main"]),
         [Limits(Kind.LIVE)],
     )
-    for by in ("method", "type", "kind"):
-        assert list(profile.top(None, by=by)) == []
+    for by in ("method", "kind"):
+        assert [one[:3] for one in profile.top(None, by=by)] == [("(no stack)", 5, 5)]
+    assert list(profile.top(None, by="type")) == []
 
 
 def test_a_column_of_whole_numbers_has_no_others() -> None:
@@ -176,8 +188,9 @@ def test_the_tree_counts_weights():
         " 10.0%   10 ms    java.util.HashMap.put",
         " 20.0%   20 ms  com.acme.Order.add",
         " 20.0%   20 ms  · com.acme.Order.add",
+        " 10.0%   10 ms  (no stack)",
     ]
-    assert tree.root.ends == 10_000_000
+    assert tree.root.ends == 0
 
 
 def test_the_inverted_tree_begins_with_what_used_most():
@@ -228,6 +241,17 @@ def test_a_split_by_something_else_is_refused():
         made.shop().by("thread")["worker-3"]
 
 
+def test_parts_of_several_kinds_have_no_sum():
+    one = made.shop()
+    columns = one.samples.columns() | {"kind": [Kind.CPU] * 4 + [Kind.ALLOC] * 6}
+    both = type(one)(Samples(**columns), one.stacks, one.frames, one.threads, (), one.labels)
+    assert both.by("kind").weights == {"alloc": 60_000_000, "cpu": 40_000_000}
+    assert both.by("thread").counts == {"worker-1": 6, "worker-2": 4}
+    with pytest.raises(SeveralKinds, match=r"profile\['cpu'\]"):
+        both.by("thread").weights  # noqa: B018 - it raises
+    assert str(one.by("owner")).splitlines()[1] == "100.0%  (unknown)"
+
+
 def test_profiles_of_several_jvms_become_one():
     one, other = made.shop(), made.large(500, 20)
     both = one.merge(other, processes=["shop", "batch"])
@@ -237,6 +261,8 @@ def test_profiles_of_several_jvms_become_one():
     }
     assert both.by("process")["batch"].top(None)[0][:3] == other.top(None)[0][:3]
     assert [limit.process for limit in both.limits] == ["shop", "batch"]
+    with pytest.raises(ValueError, match="1 names for 2 profiles"):
+        one.merge(other, processes=["shop"])
     again = both.merge(both)
     assert (len(again.frames), len(again.stacks)) == (len(both.frames), len(both.stacks))
 

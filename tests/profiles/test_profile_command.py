@@ -184,6 +184,32 @@ def test_profiles_of_different_kinds_are_not_compared(shop: Path, two_kinds: Pat
     assert here("profile", "diff", two_kinds, shop, "--cpu").returncode == 0
 
 
+def test_a_directory_without_permission_is_refused_at_once(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    done = here("profile", shop, "-o", shop.parent / "y.html")
+    assert done.returncode == 2
+    assert "you may not write there" in done.stderr
+
+
+def test_an_empty_part_is_no_table(shop: Path, tmp_path: Path):
+    done = here("profile", shop, "--from", "60")
+    assert done.returncode == 1
+    assert "no sample is between --from and --to; all have 10.0 s" in done.stderr
+    made.shop().between(50, 60).save(tmp_path / "empty.parquet")
+    assert here("profile", tmp_path / "empty.parquet").stdout == "0 cpu samples of 0 threads\n"
+
+
+def test_a_tree_that_is_cut_says_so(shop: Path):
+    names = [f"a.B.m{number};a.B.m{number} {number}" for number in range(1, 12)]
+    (shop.parent / "many.collapsed").write_text("\n".join(names))
+    done = here("profile", shop.parent / "many.collapsed", "--tree", "--top", 1)
+    lines = done.stdout.splitlines()
+    assert lines[-1].startswith("… and ")
+    assert lines[-1].endswith(" more lines; --top 2 has more")
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -194,6 +220,12 @@ def test_profiles_of_different_kinds_are_not_compared(shop: Path, two_kinds: Pat
         (["x.parquet", "-o", "/nowhere/y.html"], 2, "no such directory"),
         (["x.parquet", "-o", "y.html", "--json"], 2, "either --json or a file"),
         (["x.parquet", "y.parquet"], 2, "diff takes two files"),
+        (["diff", "x.parquet", "y.parquet", "--tree"], 2, "leave out --tree"),
+        (["diff", "x.parquet", "y.parquet", "--interval", "1ms"], 2, "leave out --interval"),
+        (["x.parquet", "--engine", "perf"], 2, "leave out --engine: samples are taken of a"),
+        (["x.parquet", "--source", "jfr"], 2, "leave out --source"),
+        (["x.parquet", "--duration", "1"], 2, "leave out --duration"),
+        (["x.parquet", "--from", "2", "--to", "1"], 2, "--to is not after --from"),
         (["4711", "--loop", "60"], 2, "--loop needs a name"),
         (["4711", "--interval", "much"], 2, "--interval"),
         (["4711", "--alloc", "--interval", "10ms"], 2, "number of bytes"),

@@ -274,8 +274,19 @@ def test_a_detached_session_leaves_nothing(program: JavaProgram) -> None:
     ("kinds", "options", "message"),
     [
         (["cpus"], {}, "none of cpu"),
-        ([], {"engine": "best"}, "none of"),
+        ([], {"engine": "best"}, "none of perf, timer, deltas"),
+        ([], {"engine": "births"}, "none of perf, timer, deltas, which take cpu"),
+        (["wall"], {"engine": "perf"}, "none of deltas, which take wall"),
+        (["wall"], {"threads": []}, "has no pattern"),
+        (["wall"], {"threads": ""}, "has no pattern"),
         ([], {"interval": 0}, "not positive"),
+        ([], {"interval": float("nan")}, "not positive"),
+        ([], {"interval": float("inf")}, "longer than 86,400 s"),
+        (["alloc"], {"interval": 1 << 31}, "not from 1 byte to 2 GB"),
+        (["alloc"], {"interval": 0.5}, "not from 1 byte"),
+        (["alloc", "live"], {"interval": {"alloc": 4096}}, "one interval for both"),
+        ([], {"source": "jfr", "depth": 8}, "neither depth= nor exact="),
+        ([], {"source": "jfr", "interval": 0.0001}, "takes 1 ms at least"),
         ([], {"interval": 0.00005}, "shorter than 0.0001 s"),
         ([], {"interval": {"wall": 1}}, "which is no kind"),
         ([], {"depth": 0}, "not from 1"),
@@ -298,6 +309,8 @@ def test_the_agent_refuses_intervals_that_leave_no_time(vm: jvmti.VM, kind: Prof
 def test_an_interval_is_a_number(vm: jvmti.VM) -> None:
     with pytest.raises(TypeError, match="interval='10 ms' is no number"):
         vm.profile("cpu", interval="10 ms")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="interval=True is no number"):
+        vm.profile("cpu", interval=True)
 
 
 def test_deep_stacks_are_cut_and_counted(vm: jvmti.VM, program: JavaProgram) -> None:

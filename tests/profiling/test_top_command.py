@@ -55,6 +55,8 @@ def test_it_is_json(busy: JavaProgram) -> None:
     assert 0.02 < top["own"] <= 1.3 * found["seconds"]
     assert set(found["views"]) == {"methods", "threads", "allocation", "locks"}
     assert found["missing"] == {}
+    for words in (["--once", "--view", "locks"], ["--json", "--duration", 1]):
+        assert "prints everything once" in here("top", busy.pid, *words).stderr
 
 
 def test_a_pipe_gets_a_picture_after_each_interval(busy: JavaProgram) -> None:

@@ -126,6 +126,11 @@ def test_several_kinds_at_once(vm: jvmti.VM, program: JavaProgram) -> None:
         vm.profile("cpu", "wall", interval=0.01)
 
 
+def test_names_that_no_thread_has_are_reported(vm: jvmti.VM) -> None:
+    profile = vm.profile("wall", threads=["nobody-*", "none"]).stop()
+    assert "No thread was found whose name matches nobody-*, none." in profile.limits[0].notes
+
+
 def test_processor_time_without_signals(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", engine="deltas", interval=0.005) as profile:
         _, used = program.ask("work 1000").split()

@@ -532,6 +532,8 @@ class VM:
 
             if any(one is not None for one in (engine, by, threads, max_pause)):
                 raise ValueError("source='jfr' takes none of engine=, by=, threads=, max_pause=")
+            if depth != 512 or not exact:
+                raise ValueError("source='jfr' takes neither depth= nor exact=: JFR has its own")
             wanted = [kind_of(kind) for kind in kinds or ("cpu",)]
             asked = intervals_of(wanted, interval)
             if not isinstance(interval, Mapping):

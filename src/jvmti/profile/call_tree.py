@@ -13,9 +13,12 @@ from numpy.typing import NDArray
 
 from jvmti.profile.tables import Frames, Stacks
 
-__all__ = ["CallTree", "Columns", "distinct"]
+__all__ = ["NO_STACK", "CallTree", "Columns", "distinct"]
 
 Column = NDArray[numpy.int32]
+
+NO_STACK = "(no stack)"
+"""The name of what has no stack, because it could not be walked."""
 
 
 class CallTree:

@@ -81,7 +81,12 @@ class Limits:
             if number:
                 found.append(f"{what}: {number:,}.")
         interval, effective = self.interval, self.effective
-        if interval and effective and not 0.5 <= effective / interval <= 2:
+        if interval and self.kind in (Kind.CPU, Kind.WALL) and 0 < self.duration < interval:
+            found.append(
+                f"The profile took {duration(self.duration)}, less than the "
+                f"{self._amount(interval)} from one sample to the next."
+            )
+        elif interval and effective and not 0.5 <= effective / interval <= 2:
             found.append(
                 f"Samples came every {self._amount(effective)}, not every {self._amount(interval)}."
             )

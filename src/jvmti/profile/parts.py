@@ -26,7 +26,8 @@ PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind"
 class Parts(Mapping[str, "Profile"]):
     """A profile for each thread, state, request, …; those with the largest weight come first.
 
-    Each part is made when it is asked for.
+    Each part is made when it is asked for.  Of several kinds of samples, the parts with the most
+    samples come first.
 
     Attributes:
         by: what the profile is split by.
@@ -44,12 +45,11 @@ class Parts(Mapping[str, "Profile"]):
         self._ends = numpy.cumsum(numpy.bincount(code, minlength=len(names)))
         weights = added(code, profile.samples.weight, len(names))
         counts = numpy.diff(self._ends, prepend=0)
-        order = numpy.lexsort((-counts, -weights))
+        # Nanoseconds and bytes have no sum.
+        self._adds_up = by == "kind" or len(profile.kinds) <= 1
+        order = numpy.lexsort((-counts, -weights if self._adds_up else -counts))
         self._numbers = {names[row]: row for row in order.tolist() if counts[row]}
-        self.weights: dict[str, int] = {
-            name: int(weights[row]) for name, row in self._numbers.items()
-        }
-        """The weight of each part."""
+        self._weights = {name: int(weights[row]) for name, row in self._numbers.items()}
         self.counts: dict[str, int] = {
             name: int(counts[row]) for name, row in self._numbers.items()
         }
@@ -71,9 +71,20 @@ class Parts(Mapping[str, "Profile"]):
         return f"<Parts by {self.by}: {len(self):,}>"
 
     @property
+    def weights(self) -> dict[str, int]:
+        """The weight of each part.
+
+        Raises:
+            SeveralKinds: a part has samples of several kinds.
+        """
+        if not self._adds_up:
+            self.profile.kind  # noqa: B018 - it raises
+        return self._weights
+
+    @property
     def shares(self) -> dict[str, float]:
         """The share of each part in the weight; in the samples, if they are of several kinds."""
-        parts = self.weights if len(self.profile.kinds) <= 1 else self.counts
+        parts = self._weights if len(self.profile.kinds) <= 1 else self.counts
         whole = sum(parts.values()) or 1
         return {name: one / whole for name, one in parts.items()}
 
@@ -81,7 +92,10 @@ class Parts(Mapping[str, "Profile"]):
     def __str__(self) -> str:
         shares = self.shares.items()
         return "\n".join(
-            [repr(self), *(f"{share:6.1%}  {printable(name)}" for name, share in shares)]
+            [
+                repr(self),
+                *(f"{share:6.1%}  {printable(part_name(self.by, name))}" for name, share in shares),
+            ]
         )
 
     _repr_html_ = display.html

@@ -14,7 +14,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti import display
-from jvmti.profile.call_tree import CallTree, Columns, added, distinct
+from jvmti.profile.call_tree import NO_STACK, CallTree, Columns, added, distinct
 from jvmti.profile.difference import Difference
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.limits import Limits
@@ -197,10 +197,15 @@ class Profile(display.Tabular):
         Args:
             begin: seconds since the profile began, or a moment; ``None`` for its beginning.
             end: likewise; the samples at this moment are not part of it.
+
+        Raises:
+            ValueError: the end is before the beginning.
         """
         time = self._samples.time
         first = self.began if begin is None else self._moment(begin)
         last = max(self.ended, int(time.max(initial=0))) + 1 if end is None else self._moment(end)
+        if end is not None and last < first:
+            raise ValueError(f"{end!r} is before {self.began if begin is None else begin!r}")
         part = self.where((time >= first) & (time < last))
         part._limits = tuple(
             dataclasses.replace(
@@ -258,6 +263,8 @@ class Profile(display.Tabular):
             ValueError: there is not one name for each profile.
         """
         names = [None] * (1 + len(others)) if processes is None else processes
+        if len(names) != 1 + len(others):
+            raise ValueError(f"processes= has {len(names)} names for {1 + len(others)} profiles")
         merged = Merged()
         for one, name in zip((self, *others), names, strict=True):
             merged.add(
@@ -385,8 +392,10 @@ class Profile(display.Tabular):
 
         Raises:
             SeveralKinds: the samples are of several kinds.
-            ValueError: ``by`` is something else.
+            ValueError: ``by`` is something else, or ``most`` is not positive.
         """
+        if most is not None and most < 1:
+            raise ValueError(f"most={most!r} is not positive; None is for all rows")
         code, names = self._code(by)
         weights = self.stack_weights
         innermost = self._columns.innermost(skip_types=by != "type")
@@ -402,6 +411,10 @@ class Profile(display.Tabular):
                 self._columns.methods_on_stacks if by == "method" else self._columns.on_stacks(code)
             )
             total = added(codes, weights[stacks], len(names))
+            lacking = weights[~has].sum()
+            if lacking:
+                names = [*names, NO_STACK]
+                own, total = numpy.append(own, lacking), numpy.append(total, lacking)
         order = numpy.lexsort((-total, -own))
         order = order[total[order] > 0][:most]
         whole = self.weight or 1
@@ -496,14 +509,16 @@ class Profile(display.Tabular):
         return Stacks(offsets, stacks.frames[inside]), weights
 
     def _as_tree(self, tree: CallTree, weights: NDArray[numpy.int64]) -> StackTree:
-        total, own = tree.counted(weights)
-        names = self._columns.names
-        found = StackTree.of_nodes(
-            tree.parent.tolist(),
-            ["", *(names[code] for code in tree.name[1:].tolist())],
-            total.tolist(),
-            own.tolist(),
-        )
+        total, own = (column.tolist() for column in tree.counted(weights))
+        names = ["", *(self._columns.names[code] for code in tree.name[1:].tolist())]
+        parent = tree.parent.tolist()
+        if own[0]:
+            parent.append(0)
+            names.append(NO_STACK)
+            total.append(own[0])
+            own.append(own[0])
+            own[0] = 0
+        found = StackTree.of_nodes(parent, names, total, own)
         found.samples = len(self)
         found.seconds = (self.ended - self.began) / 1e9
         found.amount = self.amount

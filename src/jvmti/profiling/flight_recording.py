@@ -90,12 +90,15 @@ class FlightRecording(Profile):
                 raise ValueError("Flight Recorder takes samples of allocations a second, not bytes")
             if self._vm.version.major < 17:
                 raise ValueError("an interval needs Flight Recorder of Java 17 or later")
-            milliseconds = max(round(interval * 1000), 1 if kind is not Kind.LOCK else 0)
+            if kind is not Kind.LOCK and interval < 0.001:
+                raise ValueError(f"interval={interval!r}: Flight Recorder takes 1 ms at least")
             setting = "threshold" if kind is Kind.LOCK else "period"
             events = _EVENTS[kind]
             if kind is Kind.CPU:
                 events = events[:1]
-            found += [f"{event}#{setting}={milliseconds}ms" for event in events]
+            # Of times as long as samples need the VM takes whole milliseconds only.
+            length = f"{interval * 1e6:.0f}us" if kind is Kind.LOCK else f"{interval * 1e3:.0f}ms"
+            found += [f"{event}#{setting}={length}" for event in events]
         return found
 
     def _run(self, line: str) -> str:

@@ -39,6 +39,10 @@ INTERVALS = {
     Kind.LOCK: 0.00001,
 }
 """The intervals unless you ask for another: seconds, bytes, and the shortest wait in seconds."""
+LONGEST = 86_400
+"""The longest interval in seconds."""
+ENGINES = {Kind.CPU: ("perf", "timer", "deltas"), Kind.WALL: ("deltas",)}
+"""The engines that can take the samples of a kind, where there is a choice or a name for it."""
 
 
 class _Part:
@@ -73,8 +77,8 @@ class LiveProfile(Profile):
         LookupError: there is no such method, or it has no such value.
         PauseTooLong: a single class would stop the program for longer than ``max_pause``.
         NotAvailable: no engine works, or another profile has what it needs.
-        ValueError: there is no such kind or engine, or the interval is not positive, or shorter
-            than 0.1 ms of processor or wall-clock time.
+        ValueError: there is no such kind or engine, or the interval is not positive, longer than a
+            day, or shorter than 0.1 ms of processor or wall-clock time.
     """
 
     def __init__(
@@ -94,14 +98,15 @@ class LiveProfile(Profile):
         intervals = intervals_of(wanted, interval)
         if not 1 <= depth <= PROFILES.DEPTH:
             raise ValueError(f"depth={depth!r} is not from 1 to {PROFILES.DEPTH:,}")
-        agents = [kind for kind in wanted if kind in (Kind.CPU, Kind.WALL)]
-        if not agents and engine is not None:
-            names = " and ".join(kind.name.lower() for kind in wanted)
-            raise ValueError(f"engine= is for processor and wall-clock time, not for {names}")
+        _check_engine(wanted, engine)
         if max_pause is not None and by is None:
             raise ValueError("max_pause= is for the probes of by=, without which nothing stops")
         if threads is not None and wanted != [Kind.WALL]:
             raise ValueError("threads= is for wall-clock time only, which is called wall")
+        if threads is not None and not all(
+            [threads] if isinstance(threads, str) else threads or [""]
+        ):
+            raise ValueError(f"threads={threads!r} has no pattern for a thread's name")
         self._vm = vm
         self._lock = threading.Lock()
         self._leaving = threading.Event()
@@ -142,6 +147,8 @@ class LiveProfile(Profile):
     ) -> SampleSource:
         if kind in (Kind.CPU, Kind.WALL):
             nanoseconds = max(round(interval * 1e9), 1)
+            if engine not in ENGINES[kind]:
+                engine = None  # it is for another kind
             return AgentSource(self._vm, kind, engine, nanoseconds, depth, exact, threads)
         amount = max(round(interval if kind.unit == "bytes" else interval * 1e9), 1)
         return AgentSource(self._vm, kind, None, amount, depth, exact, None)
@@ -379,16 +386,56 @@ def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -
         chosen = {kinds[0]: given}
     found = {kind: chosen.get(kind, INTERVALS[kind]) for kind in kinds}
     for kind, value in found.items():
-        if not isinstance(value, int | float):
-            raise TypeError(f"interval={value!r} is no number")
-        if value <= 0:
-            raise ValueError(f"interval={value!r} is not positive")
-        if kind in (Kind.CPU, Kind.WALL) and value * 1e9 < PROFILES.SHORTEST:
-            raise ValueError(
-                f"interval={value!r} is shorter than {PROFILES.SHORTEST / 1e9} s: "
-                "it would leave the program no time"
-            )
+        _check_interval(kind, value)
+    if len({found[kind] for kind in kinds if kind.unit == "bytes"}) > 1:
+        raise ValueError(
+            f"alloc and live share the samples of the VM, which has one interval for both: give "
+            f"each the same, not {found[Kind.ALLOC]:,} and {found[Kind.LIVE]:,} bytes"
+        )
     return found
+
+
+def _check_interval(kind: Kind, value: object) -> None:
+    """Check the interval of a kind.
+
+    Raises:
+        TypeError: it is no number.
+        ValueError: no profile can have it.
+    """
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError(f"interval={value!r} is no number")
+    if not value > 0:
+        raise ValueError(f"interval={value!r} is not positive")
+    if kind.unit == "bytes":
+        if not 1 <= value < 1 << 31:
+            raise ValueError(f"interval={value!r} is not from 1 byte to 2 GB")
+        return
+    if value > LONGEST:
+        raise ValueError(f"interval={value!r} is longer than {LONGEST:,} s")
+    if kind in (Kind.CPU, Kind.WALL) and value * 1e9 < PROFILES.SHORTEST:
+        raise ValueError(
+            f"interval={value!r} is shorter than {PROFILES.SHORTEST / 1e9} s: "
+            "it would leave the program no time"
+        )
+
+
+def _check_engine(kinds: list[Kind], engine: str | None) -> None:
+    """Check that a kind of samples can be taken by this engine.
+
+    Raises:
+        ValueError: none can.
+    """
+    if engine is None:
+        return
+    known = [name for kind in kinds for name in ENGINES.get(kind, ())]
+    if not known:
+        names = " and ".join(kind.name.lower() for kind in kinds)
+        raise ValueError(f"engine= is for processor and wall-clock time, not for {names}")
+    if engine not in known:
+        names = " and ".join(kind.name.lower() for kind in kinds if kind in ENGINES)
+        raise ValueError(
+            f"engine={engine!r} is none of {', '.join(dict.fromkeys(known))}, which take {names}"
+        )
 
 
 _TABLES = {"_samples", "_columns", "_threads", "_limits", "_labels"}

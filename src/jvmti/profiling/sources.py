@@ -53,17 +53,6 @@ class SampleSource(Protocol):
         """Further fields of `jvmti.profile.limits.Limits`."""
 
 
-ENGINES = {
-    None: ProfileEngine.BEST,
-    "perf": ProfileEngine.PERF,
-    "timer": ProfileEngine.TIMER,
-    "deltas": ProfileEngine.DELTAS,
-    "births": ProfileEngine.BIRTHS,
-    "events": ProfileEngine.EVENTS,
-}
-_NAMES = {number: name for name, number in ENGINES.items()}
-
-
 class AgentSource:
     """The agent's samples.
 
@@ -78,7 +67,6 @@ class AgentSource:
 
     Raises:
         NotAvailable: no engine works, or another profile has what it needs.
-        ValueError: there is no such engine.
     """
 
     def __init__(
@@ -91,22 +79,21 @@ class AgentSource:
         exact: bool,
         threads: str | Sequence[str] | None = None,
     ) -> None:
-        if engine not in ENGINES:
-            known = ", ".join(map(str, ENGINES))
-            raise ValueError(f"engine={engine!r} is none of {known}")
         self._vm = vm
         self._kind = kind
         self._interval = interval
         self._parts = Parts()
         if isinstance(threads, str):
             threads = [threads]
+        self._patterns = threads
+        asked = ProfileEngine.BEST if engine is None else ProfileEngine[engine.upper()]
         patterns = None if threads is None else "\n".join(threads)
         opened = vm._agent.open_profile(
-            *(ProfiledKind(kind), ENGINES[engine], interval, depth, exact, patterns)
+            *(ProfiledKind(kind), asked, interval, depth, exact, patterns)
         )
         self._number = opened.number
         self._engine = ProfileEngine(opened.engine)
-        self.engine = _NAMES[self._engine] or ""
+        self.engine = self._engine.name.lower()
         self.reason = opened.reason
         self._exact_asked = exact
         self._began = time.time_ns()
@@ -230,6 +217,9 @@ class AgentSource:
                 "There was no collection, until which objects count as alive; "
                 "jcmd PID GC.run makes one."
             )
+        if self._patterns is not None and not len(parts):
+            names = ", ".join(self._patterns)
+            notes.append(f"No thread was found whose name matches {names}.")
         if self._engine is ProfileEngine.DELTAS and self._kind is Kind.CPU:
             notes.append("Threads of the VM itself, such as collectors, have no samples.")
         return {
@@ -253,4 +243,4 @@ class AgentSource:
         return float(samples.weight[samples.owner >= 0].sum() / max(samples.weight.sum(), 1))
 
 
-__all__ = ["ENGINES", "AgentSource", "SampleSource", "Tables"]
+__all__ = ["AgentSource", "SampleSource", "Tables"]

@@ -760,6 +760,8 @@ class Session:
         error = error_for(status, name)
         if detail and name == "add_capabilities" and type(error).__name__ == "NotAvailable":
             return error_for(status, name, why_not_given(detail))
+        if detail and type(error).__name__ == "NotAvailable":
+            return error_for(status, name, detail)  # what the code may mean is not the case
         if detail:
             return error_for(status, name, f"{error.detail} [{detail}]")
         if type(error).__name__ == "MustPossessCapability" and declaration.capabilities:

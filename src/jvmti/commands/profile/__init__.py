@@ -105,6 +105,8 @@ class Command:
         from jvmti.commands.profile.by import check_by, check_by_of_kinds
         from jvmti.commands.profile.output_file import check_output
 
+        if given.begin is not None and given.end is not None and given.end <= given.begin:
+            given.parser.error("--to is not after --from")
         if "(" in given.by:
             if given.request is not None:
                 given.parser.error(
@@ -117,7 +119,8 @@ class Command:
 
             if given.by != "method":
                 given.parser.error(f"diff compares methods: leave out --by {given.by}")
-
+            _refuse(given, "diff compares tables of methods", tree="--tree", callers="--callers")
+            _refuse(given, _OF_JVM, **_TAKING)
             before, after = map(_opened, given.files)
             show_difference(given, before, after)
             return None
@@ -132,8 +135,7 @@ class Command:
         if given.max_pause is not None and given.request is None:
             given.parser.error("--max-pause is for the probes of --request")
         if is_file:
-            if given.duration is not None or given.loop is not None:
-                given.parser.error("--duration and --loop are for a JVM, not for a file")
+            _refuse(given, _OF_JVM, **_TAKING)
             from jvmti.commands.profile.showing import show
 
             show(given, _opened(given.target))
@@ -141,6 +143,26 @@ class Command:
         from jvmti.commands.profile.taking import take
 
         return take(given)
+
+
+_OF_JVM = "samples are taken of a running JVM only"
+_TAKING = {
+    "duration": "--duration",
+    "loop": "--loop",
+    "interval": "--interval",
+    "engine": "--engine",
+    "source": "--source",
+    "request": "--request",
+    "max_pause": "--max-pause",
+}
+"""The options that say how a profile is taken."""
+
+
+def _refuse(given: argparse.Namespace, why: str, **options: str) -> None:
+    """Refuse options that would do nothing."""
+    for name, option in options.items():
+        if getattr(given, name) not in (None, False, "agent"):
+            given.parser.error(f"leave out {option}: {why}")
 
 
 def _is_file(name: str) -> bool:

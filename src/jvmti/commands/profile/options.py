@@ -6,7 +6,7 @@ import argparse
 
 from jvmti.commands.options.targets import add_steps, seconds
 
-__all__ = ["DURATION", "ELSEWHERE", "KINDS", "PARTS", "ROWS", "add_taking"]
+__all__ = ["DURATION", "ELSEWHERE", "ENGINES", "KINDS", "PARTS", "ROWS", "add_taking"]
 
 DURATION = 30.0
 """Seconds that a profile takes unless you ask for others."""
@@ -19,6 +19,9 @@ KINDS = {
     "lock": "waiting for monitors and locks",
 }
 
+
+ENGINES = {"cpu": ("perf", "timer", "deltas"), "wall": ("deltas",)}
+"""The engines that can take the samples of a kind."""
 
 ROWS = ("method", "line", "class", "package", "kind", "type")
 """The parts of code that a row of the table can be, for ``--by``."""
@@ -64,8 +67,8 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--engine",
-        metavar="ENGINE",
-        help="perf, timer or deltas in place of the best that works",
+        choices=ENGINES["cpu"],
+        help="in place of the best that works; deltas takes --wall, too",
     )
     group.add_argument(
         "--source",

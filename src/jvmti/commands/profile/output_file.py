@@ -45,11 +45,15 @@ def check_output(given: argparse.Namespace) -> None:
             raise CommandFailed(
                 f"{printable(path)} needs pyarrow: pip install 'jvmti[arrow]'", USAGE
             )
+    if os.path.isdir(path):
+        raise CommandFailed(f"{printable(path)} is a directory", USAGE)
     if "%t" not in path and os.path.exists(path) and not given.force:
         raise CommandFailed(f"{printable(path)} exists; --force overwrites it", USAGE)
     folder = os.path.dirname(path) or "."
     if not os.path.isdir(folder):
         raise CommandFailed(f"{printable(folder)}: no such directory", USAGE)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise CommandFailed(f"{printable(folder)}: you may not write there", USAGE)
 
 
 def several_kinds(path: str, kinds: Sequence[str]) -> CommandFailed:
@@ -62,5 +66,12 @@ def several_kinds(path: str, kinds: Sequence[str]) -> CommandFailed:
 
 
 def file_name(path: str) -> str:
-    """The name with the time in place of ``%t``."""
-    return path.replace("%t", time.strftime("%Y%m%dT%H%M%S"))
+    """The name with the time in place of ``%t``; of those in one second the later have a number."""
+    if "%t" not in path:
+        return path
+    now = time.strftime("%Y%m%dT%H%M%S")
+    found, number = path.replace("%t", now), 1
+    while os.path.exists(found):
+        number += 1
+        found = path.replace("%t", f"{now}-{number}")
+    return found

@@ -39,7 +39,11 @@ def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
             else profile.where(numpy.isin(profile.samples.kind, kinds))
         )
     if given.begin is not None or given.end is not None:
+        whole = profile
         profile = profile.between(given.begin, given.end)
+        if len(whole) and not len(profile):
+            took = duration((whole.ended - whole.began) / 1e9)
+            raise CommandFailed(f"no sample is between --from and --to; all have {took}", FAILED)
     if given.thread is not None:
         if not any(fnmatchcase(name, given.thread) for name in profile.threads.name):
             raise CommandFailed(f"no thread is called {printable(given.thread)}", FAILED)
@@ -121,13 +125,20 @@ def _complain(profile: Profile) -> None:
 def _print_kind(given: argparse.Namespace, profile: Profile) -> None:
     out = console()
     print(_about(profile))
+    if not len(profile):
+        return
     if given.tree or given.callers is not None:
         stacks = _in_stacks(given, profile)
         tree = stacks.tree() if given.callers is None else stacks.callers(given.callers)
         if not tree:
             print("no stack has it" if given.callers is not None else "no stacks")
-        for line in tree.lines()[: given.top * 10]:
+        lines = tree.lines()
+        for line in lines[: given.top * 10]:
             out.print(printable(line))
+        if len(lines) > given.top * 10:
+            print(
+                f"… and {len(lines) - given.top * 10:,} more lines; --top {given.top * 2} has more"
+            )
         return
     if given.by in PARTS:
         by = column_of(given.by)
@@ -205,7 +216,9 @@ def show_difference(given: argparse.Namespace, before: Profile, after: Profile) 
         if suffix_of(given.output) != ".html":
             raise CommandFailed("a comparison is written as .html only", USAGE)
         check_output(given)
-        difference.flame(f"{given.files[0]} → {given.files[1]}").save(file_name(given.output))
+        path = file_name(given.output)
+        difference.flame(f"{given.files[0]} → {given.files[1]}").save(path)
+        print(f"{printable(path)}: {difference.unit}", file=sys.stderr)
         return
     rows = difference.top(given.top)
     if given.json:

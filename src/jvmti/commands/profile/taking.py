@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jvmti import display
 from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.commands.options.targets import opened, seconds
-from jvmti.commands.profile.options import DURATION
+from jvmti.commands.profile.options import DURATION, ENGINES
 from jvmti.commands.sigterm import EndAsked, end_asked, end_at_sigterm
 from jvmti.interface.errors import TargetLost
 from jvmti.text.printable import printable
@@ -38,8 +38,15 @@ def take(given: argparse.Namespace) -> int | None:
             given.parser.error("--duration is shorter than --loop")
         if given.begin is not None or given.end is not None:
             given.parser.error("--from and --to are for one profile: leave them out with --loop")
+    if given.engine is not None and not any(given.engine in ENGINES.get(one, ()) for one in kinds):
+        given.parser.error(f"--engine {given.engine} takes no samples of {' or '.join(kinds)}")
+    if given.engine is not None and given.source != "agent":
+        given.parser.error("--engine is for --source agent")
     texts = _intervals(given, kinds)
     intervals = {kind: _interval(texts.get(kind), kind) for kind in kinds}
+    shared = {intervals[kind] for kind in kinds if kind in ("alloc", "live")}
+    if len(shared) > 1:
+        given.parser.error("--alloc and --live share their samples: give both the same --interval")
     end_at_sigterm()
     # The method that handles requests is not there yet when a program begins.
     from_start = given.launched is not None and given.request is None and given.source == "agent"
@@ -103,14 +110,20 @@ def _running(
     """Profiles that are running, one for each kind; they end with the block."""
     with contextlib.ExitStack() as stack:
         options = {
-            "engine": given.engine,
             "by": given.request,
             "source": given.source,
             "max_pause": given.max_pause,
         }
         with _before_main(vm):
             profiles = [
-                stack.enter_context(vm.profile(kind, interval=interval, **options))
+                stack.enter_context(
+                    vm.profile(
+                        kind,
+                        interval=interval,
+                        engine=given.engine if given.engine in ENGINES.get(kind, ()) else None,
+                        **options,
+                    )
+                )
                 for kind, interval in intervals.items()
             ]
         yield profiles

@@ -40,7 +40,6 @@ class Command:
         parser.add_argument(
             "--view",
             choices=("methods", "threads", "allocation", "locks"),
-            default="methods",
             help="what to show first (default: methods)",
         )
         parser.add_argument(
@@ -59,6 +58,10 @@ class Command:
         from jvmti.commands.top.watching import Meter
         from jvmti.report.tables import console
 
+        once = "--once" if given.once else "--json"
+        for option, chosen in (("--view", given.view), ("--duration", given.duration)):
+            if (given.once or given.json) and chosen is not None:
+                given.parser.error(f"leave out {option}: {once} prints everything once")
         end_at_sigterm()
         with opened(given) as vm:
             if given.launched:

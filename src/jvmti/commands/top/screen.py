@@ -86,7 +86,7 @@ class Screen:
         self._meter = meter
         self._interval: float = given.interval
         self._until = None if given.duration is None else time.monotonic() + given.duration
-        self._view: str = given.view
+        self._view: str = given.view or "methods"
         self._picture: Picture | None = None
         self._row = 0
         self._opened: str | None = None

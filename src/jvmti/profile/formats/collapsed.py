@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from jvmti.profile.call_tree import distinct
+from jvmti.profile.call_tree import NO_STACK, distinct
 from jvmti.profile.errors import NotAProfile
 from jvmti.profile.limits import Limits
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads
@@ -55,9 +55,7 @@ def collapsed(profile: Profile) -> str:
     found: Counter[str] = Counter()
     for row in numpy.flatnonzero(weights).tolist():
         codes = method[stacks[row]].tolist()
-        found[";".join([names[code] for code in reversed(codes)]) or "(no stack)"] += int(
-            weights[row]
-        )
+        found[";".join([names[code] for code in reversed(codes)]) or NO_STACK] += int(weights[row])
     return "".join([f"{stack} {weight}\n" for stack, weight in found.most_common()])
 
 
@@ -98,7 +96,7 @@ def read(path: str) -> Profile:
         weights.append(int(parts[2]))
     if not texts:
         raise NotAProfile(f"{path} has no stacks")
-    stacks = [text.split(";")[::-1] if text != "(no stack)" else [] for text in texts]
+    stacks = [text.split(";")[::-1] if text != NO_STACK else [] for text in texts]
     codes, names = distinct([name for stack in stacks for name in stack])
     innermost = {stack[0] for stack in stacks if stack}
     types = innermost if _are_types(innermost) else set()

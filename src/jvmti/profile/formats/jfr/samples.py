@@ -86,6 +86,8 @@ _NOTES = {
     "jdk.ExecutionSample": "JFR samples only a few of the running threads at a time, and skips "
     "threads whose stack it cannot walk.",
     "jdk.NativeMethodSample": "The samples of wall-clock time are only of threads in native code.",
+    "jdk.ThreadPark": "Threads that are parked for work are among those that wait for locks: JFR "
+    "does not tell them apart.",
 }
 
 
