@@ -151,8 +151,8 @@ def test_a_function_breakpoint_may_be_at_another_kind_of_place(begin: Begin) -> 
     description = client.event("stopped")["description"]
     assert description.startswith("calls Debugged.sum(4, ")
     for name, message in [
-        ("return Debugged.squares", "no class that is loaded has such a place"),
-        ("catch Debugged", "no class that is loaded has such a place"),
+        ("return Debugged.squares", "has no method 'squares'; did you mean 'square'?"),
+        ("catch Debugged", "no loaded class has code for 'catch Debugged'"),
         ("throw Debugged", "is not CLASS.MEMBER"),
     ]:
         found = stop_at(name)

@@ -291,6 +291,8 @@ def test_steps_begin_at_such_a_place(vm: jvmti.VM, way: str, program: JavaProgra
 def test_a_class_that_is_loaded_later_has_the_place(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.stop_at("return Stopping$Loaded.answer", unloaded=True) as stops:
         before = stops.places
+        if stops.is_pending:
+            assert "Stopping$Loaded" in (stops.pending_reason or "")
         program.send("load 2")
         assert [taken(stops).value, taken(stops).value] == [1, 2]
         assert stops.places > before
@@ -310,6 +312,18 @@ def test_threads_that_stop_at_once_do_not_disturb_what_sets_the_place(
             assert stops.places == 1
         for name in "tu":
             program.ask(f"join {name}", timeout=SOON)
+
+
+def test_running_calls_are_those_of_methods_with_the_place(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    program.ask("start t wait 0")
+    with vm.stop_at("return Stopping.*") as stops:
+        assert {"Stopping.waiting", "Stopping.perform"} <= set(stops.running)
+    with vm.stop_at("call Stopping.add in Stopping.*") as stops:
+        assert set(stops.running) == {"Stopping.perform"}
+    program.ask("release")
+    program.ask("join t", timeout=SOON)
 
 
 def test_what_cannot_be_there_is_refused_before_anything_changes(

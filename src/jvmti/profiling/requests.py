@@ -50,7 +50,7 @@ class Requests(Recorder[Any, Any]):
         PauseTooLong: a single class stops it for longer.
     """
 
-    _WAITING = ""
+    WAITING = ""
 
     def __init__(self, vm: TracedVM, by: str, max_pause: float | None = None) -> None:
         match = _BY.fullmatch(by.strip())

@@ -112,7 +112,7 @@ class ProbeSet:
             continues in the interpreter, and without probes, until it returns.
     """
 
-    _WAITING = "; to wait for one, use --unloaded (unloaded=True)"
+    WAITING = "; to wait for one, use --unloaded (unloaded=True)"
     """The hint behind a class that is not loaded; empty where nothing waits for one."""
 
     def __init__(
@@ -353,7 +353,7 @@ class ProbeSet:
                 check_conditions(self._vm, classes, place, self._loader)
                 if is_call_pattern(pattern):
                     why = unmatched_place(self._vm, pattern, place, classes, needed)
-                    raise LookupError(why + self._WAITING)
+                    raise LookupError(why + self.WAITING)
                 self._refuse(pattern, classes, method, needed)
 
     def _classes_named(self, names: Sequence[str], whole: str = "") -> list[Any]:
@@ -378,7 +378,7 @@ class ProbeSet:
             elif re.fullmatch(r"[\w.$]+", names[0]) and len(self._vm.classes(f"{names[0]}.*")):
                 hint = f"; {names[0]!r} is a package, and {f'{names[0]}.*.*'!r} all its methods"
             raise LookupError(
-                f"no loaded class matches {' or '.join(map(repr, names))}{hint}{self._WAITING}"
+                f"no loaded class matches {' or '.join(map(repr, names))}{hint}{self.WAITING}"
             )
         return found
 

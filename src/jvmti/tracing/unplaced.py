@@ -35,7 +35,7 @@ def refuse_place(probes: ProbeSet, place: Place, text: str, when: str | None) ->
         loaded = probes._classes_named([owner or "*"])
         check_conditions(probes._vm, loaded, wanted, probes._loader)
         why = unmatched_place(probes._vm, text, wanted, loaded, values_of(when))
-        raise LookupError(why + probes._WAITING)
+        raise LookupError(why + probes.WAITING)
     loaded = probes._classes_named([classes or "*" for classes, _ in place.owners])
     cls = loaded[-1]
     _, method = next(

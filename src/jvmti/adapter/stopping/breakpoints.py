@@ -457,7 +457,7 @@ class BreakpointRequests:
             )
             one.is_verified = not request.is_pending
             if not one.is_verified:
-                one.message = "no class that is loaded has such a place"
+                one.message = request.pending_reason or "no class that is loaded has such a place"
             elif request.running:
                 calls = ", ".join(sorted(request.running)[:3])
                 one.message = f"calls that run already do not stop: {calls}"

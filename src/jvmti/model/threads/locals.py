@@ -395,15 +395,22 @@ class Locals(Mapping[Any, Any]):
             return f"not known: {error}"
         known = {self._key(one): one for one in self.variables}
         if self._refused is None:
-            return "\n".join(f"{known[key].type} {key} = {one!r}" for key, one in values.items())
+            return "\n".join(
+                f"{known[key].type} {_shown(key)} = {one!r}" for key, one in values.items()
+            )
         lines = [
-            f"{one.type} {key} = {values[key]!r}"
+            f"{one.type} {_shown(key)} = {values[key]!r}"
             if key in values
-            else f"{one.type} {key} = {'?' if one.is_primitive else 'null, or not kept'}"
+            else f"{one.type} {_shown(key)} = {'?' if one.is_primitive else 'null, or not kept'}"
             for key, one in known.items()
         ]
         lines += [f"[slot {key}] = {one!r}" for key, one in values.items() if key not in known]
         return "\n".join(lines)
+
+
+def _shown(key: str | int) -> str:
+    """A variable as conditions and expressions name it."""
+    return key if isinstance(key, str) else f"slot{key}"
 
 
 _OBJECT = "Ljava/lang/Object;"

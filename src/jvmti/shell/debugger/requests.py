@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from jvmti.shell.debugger.break_places import Wanted
     from jvmti.shell.debugger.debugging import Debugging
 
+_MOST_NAMED = 5
+"""Methods in a message."""
+
 
 @magic()
 def go(vm: VM, names: Mapping[str, Any], text: str) -> None:
@@ -128,7 +131,9 @@ def _set_at(
         how["when"] = condition.__call__
         made = debugger.vm.stop_at(wanted.place, **how, unloaded=True)
     entry = debugger.add("breakpoint", text, made, once=once, condition=condition)
-    where = quantity(made.places, "place") if made.places else "pending: no loaded class has one"
+    where = quantity(made.places, "place")
+    if made.is_pending:
+        where = f"pending: {made.pending_reason or 'no such class is loaded yet'}"
     print(printable(f"{entry}: {wanted.place}, {where}"))
     _print_running(made)
 
@@ -177,7 +182,9 @@ def _print_places(entry: object, place: str, made: Breakpoint) -> None:
 
 def _print_running(made: StopRequest) -> None:
     if made.running:
-        calls = ", ".join(sorted(made.running))
+        several = sorted(made.running)
+        more = len(several) - _MOST_NAMED
+        calls = ", ".join(several[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
         print(printable(f"calls that run do not stop before the next call: {calls}"))
 
 

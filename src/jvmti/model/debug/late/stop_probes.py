@@ -176,7 +176,7 @@ class StopProbes(ProbeSet):
             ``None`` for all classes at once.
     """
 
-    _WAITING = "; to wait for one, use unloaded=True"
+    WAITING = "; to wait for one, use unloaded=True"
 
     def __init__(
         self,
@@ -232,6 +232,8 @@ class StopProbes(ProbeSet):
             BadProbe: the condition is about a field that none of them has.
         """
         self._arm(self._max_pause)
+        there = {site.name for site in self.sites}
+        self.running = {name: many for name, many in self.running.items() if name in there}
 
     def check_place(self, place: Place, text: str, when: str | None) -> None:
         """Refuse a place that no loaded class has.

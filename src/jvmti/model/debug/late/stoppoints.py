@@ -247,9 +247,13 @@ class Stoppoint(StopRequest):
             return
         try:
             self._open()
-            if not unloaded:
-                assert self._probes is not None
+            assert self._probes is not None
+            try:
                 self._probes.check_place(self._at, place, self.when)
+            except LookupError as error:
+                if not unloaded:
+                    raise
+                self.pending_reason = str(error).removesuffix(self._probes.WAITING)
         except BaseException:
             self.cancel()
             raise
