@@ -55,8 +55,10 @@ COSTS = {
     "owned monitors, the contended monitor": "the thread is suspended for the call; the VM stops "
     "once to look at the roots of all stacks, and briefly for each object that its frames refer "
     "to; from Java 25 on it does not stop, unless native methods of the program are on the stack",
-    "objects in variables": "the thread is suspended for the call; the VM stops once to look at "
-    "the roots of all stacks",
+    "variables of the thread of an event": "the thread walks its own stack, which runs Java code "
+    "of the JDK's",
+    "objects in variables of other threads": "the thread is suspended for the call; the VM stops "
+    "once to look at the roots of all stacks",
     "names of variables": "the VM hands out the class file, which discards no code",
     "a breakpoint": "its class is retransformed; its method stays compiled",
     "a watched field": "the classes that name the field are retransformed",

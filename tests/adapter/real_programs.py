@@ -368,7 +368,7 @@ class Shop:
         thread = stop["threadId"]
         # Scala writes it in a method of its own.
         frame = next(one for one in client.frames(thread) if ".round(" in one["name"])
-        # Where a late agent has no probes, it knows no numbers, and of code from before no names.
+        # Where a late agent has no probes, it knows of code from before no names.
         if self.way != "late":
             its = client.variables(client.scope(frame["id"]))["number"]["value"]
             assert int(its) >= number

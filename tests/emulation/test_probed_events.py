@@ -177,10 +177,12 @@ def test_events_come_without_variables_where_a_method_has_no_room_for_them(
     def note(event: Any) -> None:
         if event.method == method:
             seen.append((event.declaration.name, getattr(event, "location", -1)))
-            for reads in (env.get_local_int, env.get_local_object):
-                with pytest.raises(jvmti.JvmtiError) as caught:
-                    reads(event.thread, 0, 7)
-                assert type(caught.value).__name__ in ("OpaqueFrame", "TypeMismatch")
+            with pytest.raises(jvmti.errors.TypeMismatch):
+                env.get_local_object(event.thread, 0, 7)
+            with pytest.raises(jvmti.errors.OpaqueFrame):
+                env.set_local_int(event.thread, 0, 7, 1)
+            if event.declaration.name == "SingleStep":
+                assert env.get_local_int(event.thread, 0, 7) == 1  # from the live frame
 
     def read(event: Any) -> None:
         assert env.get_local_int(event.thread, 0, 7) == 1
@@ -235,6 +237,30 @@ def test_locations_are_those_without_probes(
     for one in lines:
         env.clear_breakpoint(method, one.start_location)
     assert env.get_bytecodes(method) == bytecodes
+
+
+def test_numbers_of_callers_are_those_that_were_passed(
+    program: programs.JavaProgram, vm: jvmti.VM, code: Code, evidence: Evidence
+) -> None:
+    evidence.proves("get_local_int", "get_local_long", "get_local_object")
+    env = vm.env
+    numbers: list[int] = []
+
+    def read(event: Any) -> None:
+        numbers.extend(env.get_local_int(event.thread, 1, slot) for slot in (0, 1))
+        for wrong in (env.get_local_long, env.get_local_object):
+            with pytest.raises(jvmti.errors.TypeMismatch):
+                wrong(event.thread, 1, 0)
+        with pytest.raises(jvmti.errors.InvalidSlot):
+            env.get_local_int(event.thread, 1, 40)
+        # It has no value yet.
+        with pytest.raises(jvmti.errors.OpaqueFrame, match="does not keep"):
+            env.get_local_int(event.thread, 1, 2)
+
+    env.set_breakpoint(code["inner"], 0)
+    with env.on("Breakpoint", read):
+        assert program.ask("nested 4") == "11"
+    assert numbers == [4, 5]
 
 
 @pytest.mark.since(25)

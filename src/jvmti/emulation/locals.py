@@ -1,8 +1,4 @@
-"""Objects in local variables of a JVM that was attached to late.
-
-The object of a variable is a root of the heap, which a walk visits with its frame and slot. Such a
-walk sees no numbers, and cannot distinguish null from an object that compiled code has dropped.
-"""
+"""Local variables of a JVM that was attached to late, which can be read and not written."""
 
 from __future__ import annotations
 
@@ -12,6 +8,7 @@ from jvmti.classfile import MalformedClassFile
 from jvmti.classfile.slots import SEVERAL, types_of_slots
 from jvmti.emulation.declared import Emulated, StandIn
 from jvmti.emulation.natively import Native
+from jvmti.emulation.slots import MISSING, Slots, objects_on_stack, slots_at_event
 from jvmti.emulation.threads import alive, check_suspended, named, still
 from jvmti.env.structures import LocalVariableEntry
 from jvmti.interface.capabilities import Capabilities
@@ -33,28 +30,35 @@ if TYPE_CHECKING:
     from jvmti.refs import Method, Object, Thread
 
 _KINDS = {"object": "L", "int": "I", "long": "J", "float": "F", "double": "D"}
-_NUMBERS = "numbers can be read only in a thread that has stopped at a probe"
+_NUMBERS = "numbers can be read only in the thread of the event that is being handled"
 _READ_ONLY = "variables can be written only in a thread that has stopped at a probe"
-_REFUSED = {f"get_local_{kind}": _NUMBERS for kind in _KINDS if kind != "object"}
-_REFUSED |= {f"set_local_{kind}": _READ_ONLY for kind in _KINDS}
+_NOT_KEPT = "it is {zero}, or compiled code does not keep it: the two look the same"
+_ONLY_CURRENT = (
+    "OPAQUE_FRAME if the thread is not that of the event that is being handled; or if the variable "
+    "is 0 and not read again, or compiled code does not keep it for that, which look the same"
+)
+_GETTERS = tuple(f"get_local_{kind}" for kind in _KINDS if kind != "object")
 
 
-class LocalObjectEngine:
-    """Reads objects from variables of any frame."""
+class LocalsEngine:
+    """Reads variables of any frame of the current thread, and objects from any other thread's."""
 
-    name: ClassVar[str] = "objects on the stack"
+    name: ClassVar[str] = "live frames and objects on the stack"
     emulated: ClassVar[tuple[Emulated, ...]] = (
         Emulated(
             Capabilities.can_access_local_variables,
             (
                 "get_local_object",
+                *_GETTERS,
                 "get_local_instance",
                 "get_local_variable_table",
             ),
             differs={
+                **dict.fromkeys(_GETTERS, _ONLY_CURRENT),
                 "get_local_object": "OPAQUE_FRAME if the variable is null, or if compiled code "
-                "does not keep its object, which look the same; without a variable in scope it "
-                "may tell what the slot held before",
+                "does not keep its object, which look the same; a null of an interpreted frame of "
+                "the current thread is one if the code reads it again; without a variable in scope "
+                "it may tell what the slot held before",
                 "get_local_instance": "OPAQUE_FRAME for native methods",
                 "get_local_variable_table": "read from the class file: ABSENT_INFORMATION for "
                 "hidden classes, and for methods whose class has been redefined",
@@ -83,15 +87,7 @@ class LocalObjectEngine:
         JVM TI: FollowReferences, GetObjectsWithTags.
         """
         with named("get_local_object"):
-            found = self._still(env, thread)
-            with still(found):
-                self._check(found, depth, slot, "L")
-                item: Object | None = self._objects(found, depth).get(slot)
-            if item is None:
-                raise OpaqueFrame(
-                    detail=f"slot {slot} is null, or compiled code does not keep its object: an "
-                    "agent that was attached late cannot distinguish these"
-                )
+            item: Object | None = self._read(env, thread, depth, slot, "Ljava/lang/Object;")
             return item
 
     def get_local_instance(self, env: Env, thread: Thread | None, depth: int) -> Object | None:
@@ -109,22 +105,39 @@ class LocalObjectEngine:
                     raise OpaqueFrame(
                         detail="an agent that was attached late sees no variables of native methods"
                     )
-                return self._objects(found, depth).get(0)
+                return self._slots(found, depth).objects.get(0)
+
+    def _read(self, env: Env, thread: Thread | None, depth: int, slot: int, signature: str) -> Any:
+        """The value of a variable.
+
+        Raises:
+            OpaqueFrame: it is not known.
+        """
+        found = self._still(env, thread)
+        with still(found):
+            self._check(found, depth, slot, signature[0])
+            slots = self._slots(found, depth)
+        value = slots.get(slot, signature)
+        if value is not MISSING:
+            return value
+        if len(signature) == 1 and not slots.has_numbers:
+            raise OpaqueFrame(detail=_NUMBERS)
+        zero = "0" if len(signature) == 1 else "null"
+        raise OpaqueFrame(detail=f"slot {slot}: {_NOT_KEPT.format(zero=zero)}")
 
     def _refuse(
         self, function: str, env: Env, thread: Thread | None, depth: int, slot: int
     ) -> None:
-        """Raise the error of the arguments, or else that a heap walk cannot do it.
+        """Raise the error of the arguments, or else that a variable cannot be written.
 
         Raises:
             OpaqueFrame: nothing else is wrong.
         """
-        reads = function.startswith("get")
         with named(function):
             found = self._still(env, thread)
             with still(found):
                 self._check(found, depth, slot, _KINDS[function.rpartition("_")[2]])
-        raise OpaqueFrame(function=function, detail=_NUMBERS if reads else _READ_ONLY)
+        raise OpaqueFrame(function=function, detail=_READ_ONLY)
 
     # ---- names -----------------------------------------------------------------------------
 
@@ -192,23 +205,35 @@ class LocalObjectEngine:
         if types[slot] not in (kind, SEVERAL):
             raise TypeMismatch(detail=f"slot {slot} holds type {types[slot]}")
 
-    def _objects(self, thread: Any, depth: int) -> dict[int, Any]:
-        found = self._vm._agent.local_objects(thread, depth)
-        self._vm.emulation.stopped(found.stopped)
-        objects = dict(zip(found.marks, found.objects, strict=True))
-        numbers = list(found.places)
-        return {
-            slot: objects[mark]
-            for mark, slot in zip(numbers[0::3], numbers[2::3], strict=True)
-            if mark in objects
-        }
+    def _slots(self, thread: Any, depth: int) -> Slots:
+        lookup = self._vm.lookup_env
+        place = lookup.get_frame_location(thread, depth)
+
+        def code() -> bytes:
+            return lookup.get_bytecodes(place.method)
+
+        found = slots_at_event(self._vm, thread, depth, code, place.location)
+        if found is not None:
+            return found
+        return Slots(None, objects_on_stack(self._vm, thread, depth), code, place.location)
+
+
+def _reading(kind: str) -> StandIn:
+    function = f"get_local_{kind}"
+
+    def method(self: LocalsEngine, env: Env, thread: Thread | None, depth: int, slot: int) -> Any:
+        with named(function):
+            return self._read(env, thread, depth, slot, _KINDS[kind])
+
+    method.__doc__ = f"The {kind} in a slot."
+    return method
 
 
 def _refusing(function: str) -> StandIn:
     """A method for a function that cannot be emulated."""
 
     def method(
-        self: LocalObjectEngine, env: Env, thread: Thread | None, depth: int, slot: int, *value: Any
+        self: LocalsEngine, env: Env, thread: Thread | None, depth: int, slot: int, *value: Any
     ) -> None:
         self._refuse(function, env, thread, depth, slot)
 
@@ -216,8 +241,10 @@ def _refusing(function: str) -> StandIn:
     return method
 
 
-for _name in _REFUSED:
-    setattr(LocalObjectEngine, _name, _refusing(_name))
+for _kind in _KINDS:
+    if _kind != "object":
+        setattr(LocalsEngine, f"get_local_{_kind}", _reading(_kind))
+    setattr(LocalsEngine, f"set_local_{_kind}", _refusing(f"set_local_{_kind}"))
 
 
-__all__ = ["LocalObjectEngine"]
+__all__ = ["LocalsEngine"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jvmti.emulation.class_files import ClassFileEngine
-from jvmti.emulation.locals import LocalObjectEngine
+from jvmti.emulation.locals import LocalsEngine
 from jvmti.emulation.monitors import MonitorEngine
 from jvmti.model.debug.late.probed_events import ProbedEventEngine
 from jvmti.model.debug.late.probed_frames import ProbedFrameEngine
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 ENGINES: tuple[type[Engine], ...] = (
     MonitorEngine,
     ClassFileEngine,
-    LocalObjectEngine,
+    LocalsEngine,
     ProbedEventEngine,
     ProbedFrameEngine,
 )

@@ -227,6 +227,19 @@ class LocalObjects(NamedTuple):
     """How long the VM was stopped, in nanoseconds."""
 
 
+class FrameSlots(NamedTuple):
+    """The slots of a frame; those of which the VM says nothing are 0."""
+
+    compiled: Boolean
+    """Whether the frame is one of compiled code."""
+    numbers: list[Long]
+    """For each slot that holds no object its 64 bits, and 0 for the others."""
+    kinds: Bytes
+    """For each slot ``L`` for an object, ``n`` for a null reference, ``N`` for anything else."""
+    objects: list[Object]
+    """The objects, in the order of their slots."""
+
+
 class Values(NamedTuple):
     """Values of any type, one after the other; see `jvmti.model.objects.reading`."""
 
@@ -607,6 +620,17 @@ class Operations(Calling):
                 native code of the thread holds, which has the slot -1.
 
         JVM TI: FollowReferences, which stops at the roots.
+        """
+        ...
+
+    @operation(142, runs_java=True)
+    def frame_slots(self, thread: Thread, depth: Int) -> FrameSlots:
+        """Read the slots of a frame of the current thread, without a capability for it.
+
+        Args:
+            thread: the thread, which is that of the event that is being handled.  For any other
+                the call raises THREAD_NOT_SUSPENDED.
+            depth: the frame, 0 for the most recent.
         """
         ...
 

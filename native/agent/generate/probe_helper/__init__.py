@@ -72,6 +72,8 @@ The helper itself is no Throwable: C2 inlines no method of one into other code.
 """
 RESTARTING = "java/lang/JvmtiProbesRestarted"
 """The class of what begins a method again."""
+WALKED = "java/lang/JvmtiWalkedFrames"
+"""The class of what a `StackWalker` calls with frames: it makes an array of the topmost."""
 _CURRENT = """
 getstatic THIS.unsafe L{unsafe};
 invokestatic java/lang/Thread.currentThread ()Ljava/lang/Thread;
@@ -190,6 +192,31 @@ def leaving_class() -> bytes:
     return class_file(constants, body)
 
 
+def walked_class() -> bytes:
+    """The class file of what makes an array of the frames of a stack that is being walked."""
+    constants = Constants(WALKED)
+    stream = "java/util/stream/Stream"
+    text = f"""
+        aload_1
+        checkcast {stream}
+        aload_0
+        getfield THIS.most J
+        invokeinterface {stream}.limit (J)L{stream}; 3
+        invokeinterface {stream}.toArray ()[Ljava/lang/Object; 1
+        areturn
+        """
+    code, handlers = assemble(text, constants)
+    klass, above = constants.klass("THIS"), constants.klass("java/lang/Object")
+    implemented = constants.klass("java/util/function/Function")
+    body = struct.pack(">HHHHH", _PUBLIC | _FINAL | _SUPER, klass, above, 1, implemented)
+    body += struct.pack(">HHHHH", 1, 0, constants.text("most"), constants.text("J"), 0)
+    texts = constants.text("apply"), constants.text("(Ljava/lang/Object;)Ljava/lang/Object;")
+    body += struct.pack(">HHHHH", 1, _PUBLIC, *texts, 1)
+    body += struct.pack(">HI", constants.text("Code"), 10 + len(code) + len(handlers))
+    body += struct.pack(">HHI", 3, 2, len(code)) + code + handlers + b"\0\0\0\0"
+    return class_file(constants, body)
+
+
 _STOP = "stop (III)[Ljava/lang/Object;"
 
 
@@ -261,6 +288,10 @@ def probe_helper_header() -> str:
             "constexpr uint8_t kProbeRestartingClass[] = {",
             *_rows(restarting_class()),
             "};\n",
+            f'constexpr const char* kWalkedFrames = "{WALKED}";',
+            "constexpr uint8_t kWalkedFramesClass[] = {",
+            *_rows(walked_class()),
+            "};\n",
             "}  // namespace jvmti\n",
             f"#define JVMTI_PROBE_HELPER(method) Java_{native}_##method",
             "",
@@ -271,9 +302,11 @@ def probe_helper_header() -> str:
 __all__ = [
     "LEAVING",
     "RESTARTING",
+    "WALKED",
     "helper_class",
     "helper_name",
     "leaving_class",
     "probe_helper_header",
     "restarting_class",
+    "walked_class",
 ]

@@ -54,10 +54,10 @@ class Constants:
     def long(self, value: int) -> int:
         return self._add(struct.pack(">Bq", 5, value), 2)
 
-    def member(self, owner_and_name: str, descriptor: str) -> int:
+    def member(self, owner_and_name: str, descriptor: str, *, of_interface: bool = False) -> int:
         owner, _, name = owner_and_name.rpartition(".")
         both = self._add(struct.pack(">BHH", 12, self.text(name), self.text(descriptor)))
-        tag = 10 if descriptor.startswith("(") else 9
+        tag = 11 if of_interface else 10 if descriptor.startswith("(") else 9
         return self._add(struct.pack(">BHH", tag, self.klass(owner), both))
 
     def table(self) -> bytes:
@@ -114,6 +114,9 @@ def assemble(text: str, constants: Constants) -> tuple[bytes, bytes]:
                 code += struct.pack(">H", constants.klass(rest[0]))
             case "C" if name in _NEEDS_REFERENCE:
                 code += struct.pack(">H", constants.member(rest[0], rest[1]))
+            case "n" if name == "invokeinterface":
+                code += struct.pack(">H", constants.member(rest[0], rest[1], of_interface=True))
+                code += bytes((int(rest[2]), 0))
             case other:
                 raise ValueError(f"{line}: {other} cannot be assembled")
     for start, at, label in jumps:

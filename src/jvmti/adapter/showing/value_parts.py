@@ -34,7 +34,7 @@ _LIST = "Ljava/util/List;"
 _ARRAY_LIST = "Ljava/util/ArrayList;"
 _SIZES = {"Z": 1, "B": 1, "C": 2, "S": 2, "I": 4, "J": 8, "F": 4, "D": 8}
 NUMBERS_UNREADABLE = "not readable here: the VM keeps numbers from late agents"
-"""Stands in place of the numbers in frames where no probe has stopped the thread."""
+"""Stands in place of the numbers of threads that no event has stopped."""
 
 _WITHIN = 5.0
 """Seconds for a message that reads a page."""
@@ -123,7 +123,7 @@ class FrameParts(Parts):
         for one, shown in locals_.shown():
             name = f"slot{one.slot}" if one.name is None else one.name
             if shown is None:
-                failure, why = _unreadable(locals_, one.slot if one.name is None else one.name)
+                failure, why = _unreadable(locals_, one)
                 found.append(
                     Part(name, None, one.signature, failure=failure, why=why, is_final=True)
                 )
@@ -148,12 +148,13 @@ class FrameParts(Parts):
         locals_[key] = value
 
 
-def _unreadable(locals_: Any, key: Any) -> tuple[str, str | None]:
+def _unreadable(locals_: Any, variable: Any) -> tuple[str, str | None]:
     """Why a variable has no value here, for where it is shown; and at more length."""
     try:
-        locals_[key]
+        locals_[variable.slot if variable.name is None else variable.name]
     except NotAvailable as error:
-        return NUMBERS_UNREADABLE, str(error)
+        missing = locals_.missing(variable)
+        return (NUMBERS_UNREADABLE, str(error)) if missing is None else (missing, None)
     except (Error, LookupError) as error:
         return str(error), None
     return "it has no value at this place", None

@@ -236,8 +236,8 @@ class VariableRequests:
             if part.why is not None and not self._has_explained:
                 self._has_explained = True
                 self._session.conversation.output(
-                    f"some variables are not readable where no probe stops their thread, as in "
-                    f"callers; for {printable(part.name)}: {printable(part.why)}\n"
+                    f"some variables are not readable in threads that no event has stopped; for "
+                    f"{printable(part.name)}: {printable(part.why)}\n"
                 )
         elif part.parts is not None and part.value is None:
             shown["value"], parts = "", part.parts

@@ -182,13 +182,13 @@ class Frame:
         return to_python(self._vm, found)
 
     def _this_late(self, refused: str) -> Any:
-        from jvmti.model.threads.stack_roots import objects_of
+        from jvmti.model.threads.stack_roots import slots_of
 
         if self.method.modifiers & MethodModifiers.STATIC:
             return None
         if self.is_native:
             raise NotAvailable(detail=f"{self} is native; {refused}")
-        found = objects_of(self).get(0)
+        found = slots_of(self).objects.get(0)
         if found is None:
             why = f"compiled code of {self} does not keep `this`"
             raise NotAvailable(detail=f"{why}; {refused}")

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
+from jvmti.classfile.slots import types_of_slots
 from jvmti.deferred import difflib
+from jvmti.emulation.slots import MISSING, Slots
 from jvmti.interface.errors import (
     AbsentInformation,
     Error,
@@ -49,12 +51,16 @@ class Locals(Mapping[Any, Any]):
     ``jvmti agent-options --reserve``; then the model takes it in an environment of its own.
     Compiled code then keeps variables alive for longer.
 
-    A VM that was attached to later still tells which objects its frames refer to.  There objects
-    can be read, with their names from the class file, and nothing can be written.  Numbers cannot
-    be read: they are named, without a value.  Nor can an object be read that is missing, because it
-    may be missing for three reasons that look the same: the variable is null; compiled code
-    does not use it any more; up to Java 15, compiled code has taken its object apart.  Reading one
-    of these raises `NotAvailable`; `read`, iteration and what builds on them leave it out.
+    In a VM that was attached to later, nothing can be written but in a frame that has stopped at a
+    probe, and names come from the class file.  Where an event of the thread is being handled, as at
+    a breakpoint, all its frames can be read, because the thread walks its own stack; of any other
+    thread only objects, for which the VM looks at all stacks, and numbers are named, without a
+    value.
+
+    There a variable may be missing for reasons that look the same: it is null or 0; compiled code
+    does not keep it, because the method does not read it again; up to Java 15, compiled code has
+    taken its object apart.  Reading one of these raises `NotAvailable`; `read`, iteration and what
+    builds on them leave it out.
 
     JVM TI: GetLocalVariableTable, GetLocalObject, GetLocalInt and their siblings; FollowReferences
     where these are not available.
@@ -68,6 +74,8 @@ class Locals(Mapping[Any, Any]):
         self._named = True
         self._refused: str | None = None
         """Why this VM does not let the model read variables one by one."""
+        self._has_numbers = False
+        """Whether numbers could be read in such a VM, at the last attempt."""
 
     def _ipython_key_completions_(self) -> list[str]:
         return [one.name for one in self.variables if one.name]
@@ -200,7 +208,7 @@ class Locals(Mapping[Any, Any]):
         Raises:
             KeyError: none of that name is in scope; the message lists those that are.
             FrameGone: the thread has moved on.
-            NotAvailable: the agent was attached late, and the variable holds no object.
+            NotAvailable: the agent was attached late, and the variable cannot be read, see above.
         """
         return self._read([self.variable(key)])[0]
 
@@ -230,12 +238,12 @@ class Locals(Mapping[Any, Any]):
     def read(self) -> dict[Any, Any]:
         """All readable variables at one moment, in five messages.
 
-        In a JVM that was attached to late, these are the objects; in a class without names, also
-        those in slots beyond the parameters.
+        In a JVM that was attached to late, in a class without names, these are also the objects in
+        slots beyond the parameters.
         """
         variables = self.variables
         if self._env() is None:
-            return self._read_objects(variables)
+            return self._read_late(variables)
         values = self._read(variables, lost=_LOST)
         return {
             self._key(one): value
@@ -264,6 +272,14 @@ class Locals(Mapping[Any, Any]):
         """
         return self._refused is None and not (self._frame.depth and self._frame.thread.is_virtual)
 
+    def missing(self, variable: Variable) -> str | None:
+        """In a few words, why `read` has left out a variable in a JVM that was attached to late;
+        ``None`` where it knows no numbers.
+        """
+        if variable.is_primitive and not self._has_numbers:
+            return None
+        return f"{_ZEROS.get(variable.signature, 'null')}, or not kept"
+
     @staticmethod
     def _key(variable: Variable) -> Any:
         return variable.slot if variable.name is None else variable.name
@@ -289,7 +305,8 @@ class Locals(Mapping[Any, Any]):
         frame = self._frame
         env = self._env()
         if env is None:
-            return [self._find_object(one) for one in variables]
+            slots = self._slots()
+            return [self._find_late(slots, one) for one in variables]
         with Suspension(frame._vm, [frame.thread]):
             depth = frame.find(env)
             with env.batch() as batch:
@@ -310,42 +327,68 @@ class Locals(Mapping[Any, Any]):
     def _reader(env: Any, variable: Variable) -> Any:
         return getattr(env, f"get_local_{_FUNCTION.get(variable.signature, 'object')}")
 
-    def _read_objects(self, variables: list[Variable]) -> dict[Any, Any]:
-        from jvmti.model.threads.stack_roots import objects_of
+    def _slots(self) -> Slots:
+        """The contents of its slots in a JVM that was attached to late, at this moment."""
+        from jvmti.model.threads.stack_roots import slots_of
 
+        if self._frame.is_native:
+            return Slots(None, {}, bytes, -1)
+        found = slots_of(self._frame)
+        self._has_numbers = found.has_numbers
+        return found
+
+    def _read_late(self, variables: list[Variable]) -> dict[Any, Any]:
         frame = self._frame
-        objects = {} if frame.is_native else objects_of(frame)
+        slots = self._slots()
         if not self._named:
             known = {one.slot for one in variables}
             variables = variables + [
-                Variable(None, _OBJECT, slot) for slot in sorted(objects.keys() - known)
+                Variable(None, _OBJECT, slot) for slot in sorted(slots.objects.keys() - known)
             ]
+        values = [(one, self._of_slot(slots, one)) for one in variables]
         return {
-            self._key(one): to_python(frame._vm, objects[one.slot], one.signature)
-            for one in variables
-            if one.slot in objects and not one.is_primitive
+            self._key(one): to_python(frame._vm, value, one.signature)
+            for one, value in values
+            if value is not MISSING
         }
 
-    def _find_object(self, variable: Variable) -> Any:
-        from jvmti.model.threads.stack_roots import objects_of
+    def _of_slot(self, slots: Slots, variable: Variable) -> Any:
+        """A value as JNI has it, or `MISSING`."""
+        # Without a name the code has to say that it is a number of this type.
+        if variable.name is None and variable.is_primitive and not self._is_always(variable):
+            return MISSING
+        return slots.get(variable.slot, variable.signature)
 
+    def _is_always(self, variable: Variable) -> bool:
+        """Whether the code stores nothing but values of its type in a slot."""
+        method = self._frame.method
+        types = types_of_slots(method.bytecodes, method.signature, is_static=method.is_static)
+        wanted = variable.signature if variable.signature in "JFD" else "I"
+        return types.get(variable.slot) == wanted
+
+    def _find_late(self, slots: Slots, variable: Variable) -> Any:
         frame = self._frame
         if frame.is_native:
             raise OpaqueFrame(detail=f"{frame} is native and has no visible variables")
-        if variable.is_primitive:
+        found = self._of_slot(slots, variable)
+        if found is not MISSING:
+            return found
+        if not variable.is_primitive:
             why = (
-                f"`{variable}` of {frame} is primitive; an agent that was attached late can "
-                "only read objects"
+                "null, or compiled code does not keep its object; an agent that was attached late "
+                "cannot tell which"
             )
-            raise NotAvailable(detail=f"{why}; {self._refused}")
-        found = objects_of(frame).get(variable.slot)
-        if found is None:
+        elif slots.has_numbers:
             why = (
-                f"`{variable}` of {frame} is null, or compiled code does not keep its object; an "
+                "not kept by compiled code, or it is 0: the method does not read it again, and an "
                 "agent that was attached late cannot tell which"
             )
-            raise NotAvailable(detail=f"{why}; {self._refused}")
-        return found
+        else:
+            why = (
+                "primitive; an agent that was attached late can read it only where it handles an "
+                "event of the thread, as at a breakpoint"
+            )
+        raise NotAvailable(detail=f"`{variable}` of {frame} is {why}; {self._refused}")
 
     # ---- writing ---------------------------------------------------------------------------
 
@@ -399,9 +442,8 @@ class Locals(Mapping[Any, Any]):
                 f"{known[key].type} {_shown(key)} = {one!r}" for key, one in values.items()
             )
         lines = [
-            f"{one.type} {_shown(key)} = {values[key]!r}"
-            if key in values
-            else f"{one.type} {_shown(key)} = {'?' if one.is_primitive else 'null, or not kept'}"
+            f"{one.type} {_shown(key)} = "
+            + (repr(values[key]) if key in values else self.missing(one) or "?")
             for key, one in known.items()
         ]
         lines += [f"[slot {key}] = {one!r}" for key, one in values.items() if key not in known]
@@ -414,6 +456,7 @@ def _shown(key: str | int) -> str:
 
 
 _OBJECT = "Ljava/lang/Object;"
+_ZEROS = dict.fromkeys("BCSIJFD", "0") | {"Z": "false"}
 _LOST = object()
 
 __all__ = ["Locals"]

@@ -1,8 +1,9 @@
 """Local variables in a JVM to which the agent was attached late.
 
 JVM TI reads variables and their names with a capability that HotSpot grants only while it starts.
-Two things are always available: the objects that frames refer to, because they are GC roots, and
-the class file, where the compiler wrote names and slots.
+Three things are always available: the objects that frames refer to, because they are GC roots; all
+that the frames of a thread hold that has stopped at an event, because it can walk its own stack;
+and the class file, where the compiler wrote names and slots.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import bisect
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from jvmti.classfile import MalformedClassFile, instructions
+from jvmti.emulation.slots import Slots, objects_on_stack, slots_at_event
 from jvmti.interface.errors import JvmtiError
 from jvmti.model.threads.suspension import Suspension
 
@@ -23,30 +25,31 @@ if TYPE_CHECKING:
     from jvmti.model.threads.frames import Frame
 
 
-def objects_of(frame: Frame) -> dict[int, Any]:
-    """The objects that a frame's variables refer to, by slot.
+def slots_of(frame: Frame) -> Slots:
+    """The contents of a frame's slots: objects, and at an event of its thread numbers, too.
 
-    A slot that is missing holds a number, null, or nothing that the VM keeps.  Native methods have
-    no slots.  The thread is suspended for the moment, and the VM stopped for a part of it.
+    Native methods have no slots.  Any other thread is suspended for the moment, and the VM stopped
+    for a part of it.
 
     Raises:
         FrameGone: the thread has moved on.
 
-    JVM TI: FollowReferences, GetObjectsWithTags.
+    JVM TI: FollowReferences, GetObjectsWithTags, where the thread does not walk its own stack.
     """
-    vm = frame._vm
-    with Suspension(vm, [frame.thread]):
+    vm, thread = frame._vm, frame.thread
+
+    def code() -> bytes:
+        return frame.method.bytecodes
+
+    if vm._session.conversation is not None:
         depth = frame.find(vm.lookup_env)
-        found = vm._agent.local_objects(frame.thread, depth)
-    vm.emulation.stopped(found.stopped)
-    objects = dict(zip(found.marks, found.objects, strict=True))
-    places = list(found.places)
-    # An object may have gone since, where another agent made the thread run on.
-    return {
-        slot: objects[mark]
-        for mark, slot in zip(places[0::3], places[2::3], strict=True)
-        if mark in objects
-    }
+        found = slots_at_event(vm, thread, depth, code, frame.location)
+        if found is not None:
+            return found
+    with Suspension(vm, [thread]):
+        depth = frame.find(vm.lookup_env)
+        objects = objects_on_stack(vm, thread, depth)
+    return Slots(None, objects, code, frame.location)
 
 
 def variables_of(method: Method) -> list[LocalVariable]:
@@ -139,4 +142,4 @@ def _same(code: bytes, other: bytes) -> bool:
     )
 
 
-__all__ = ["objects_of", "variables_of"]
+__all__ = ["slots_of", "variables_of"]

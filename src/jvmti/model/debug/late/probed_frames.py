@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from jvmti.emulation.declared import Emulated
-from jvmti.emulation.locals import LocalObjectEngine
+from jvmti.emulation.locals import LocalsEngine
 from jvmti.emulation.natively import Native
 from jvmti.emulation.threads import alive, check_suspended, named
 from jvmti.env.structures import FrameInfo, LineNumberEntry, LocalVariableEntry, StackInfo
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 _KINDS = {"object": "L", "int": "I", "long": "J", "float": "F", "double": "D"}
 _BOXES = {"I": "Integer", "J": "Long", "F": "Float", "D": "Double"}
-_NUMBERS = (
+_WRITES = (
     "OPAQUE_FRAME, unless the frame is the one of an event that a probe reports, in a method that "
-    "is not too large with all variables at each event"
+    "is not too large with all variables at each event, and the class file says which objects the "
+    "variable takes"
 )
-_WRITES = _NUMBERS + ", and the class file says which objects the variable takes"
-_ACCESSORS = {f"get_local_{kind}": _NUMBERS for kind in _KINDS if kind != "object"}
-_ACCESSORS |= {f"set_local_{kind}": _WRITES for kind in _KINDS}
+_READERS = tuple(f"get_local_{kind}" for kind in _KINDS)
+_WRITERS = tuple(f"set_local_{kind}" for kind in _KINDS)
 _RETURNS = tuple(f"force_early_return_{kind}" for kind in (*_KINDS, "void"))
 _STACKS = (
     "get_stack_trace",
@@ -76,8 +76,8 @@ class ProbedFrameEngine:
     emulated: ClassVar[tuple[Emulated, ...]] = (
         Emulated(
             Capabilities.can_access_local_variables,
-            (*_ACCESSORS, "get_local_object", "get_local_instance", "get_local_variable_table"),
-            differs=_ACCESSORS,
+            (*_READERS, *_WRITERS, "get_local_instance", "get_local_variable_table"),
+            differs=dict.fromkeys(_WRITERS, _WRITES),
         ),
         Emulated(
             Capabilities.can_force_early_return,
@@ -106,7 +106,7 @@ class ProbedFrameEngine:
 
     def __init__(self, vm: VM) -> None:
         self._vm = vm
-        self._objects = LocalObjectEngine(vm)
+        self._others = LocalsEngine(vm)
 
     @property
     def emulates(self) -> Capabilities:
@@ -195,7 +195,7 @@ class ProbedFrameEngine:
         return found
 
     def get_local_object(self, env: Env, thread: Thread | None, depth: int, slot: int) -> Any:
-        """The object in a slot; of frames further up as the engine of objects finds it."""
+        """The object in a slot; of frames further up as `LocalsEngine` finds it."""
         with named("get_local_object"):
             return self._deeper("get_local_object", env, thread, depth, slot, kind="L")
 
@@ -213,7 +213,7 @@ class ProbedFrameEngine:
         if found is not NotImplemented:
             return found
         above = self._vm.breakpoints.frames_above(thread) if depth >= 0 else 0
-        return getattr(self._objects, function)(env, thread, depth + above, slot)
+        return getattr(self._others, function)(env, thread, depth + above, slot)
 
     def get_local_instance(self, env: Env, thread: Thread | None, depth: int) -> Any:
         """The receiver of a frame's method."""
@@ -221,7 +221,7 @@ class ProbedFrameEngine:
             above = self._vm.breakpoints.frames_above(thread) if depth >= 0 else 0
             probed = self._probed(thread, depth)
             if probed is None:
-                return self._objects.get_local_instance(env, thread, depth + above)
+                return self._others.get_local_instance(env, thread, depth + above)
             lookup = self._vm.lookup_env
             method: Any = lookup.get_frame_location(alive(env, thread), above).method
             if method.is_static:
@@ -231,7 +231,7 @@ class ProbedFrameEngine:
     def get_local_variable_table(self, env: Env, method: Method) -> list[LocalVariableEntry]:
         """The variables of a method, where they were before it got probes."""
         with named("get_local_variable_table"):
-            found = self._objects.get_local_variable_table(env, method)
+            found = self._others.get_local_variable_table(env, method)
             probes = self._probes
             if probes is None or not found:
                 return found
@@ -422,7 +422,7 @@ def _writing(kind: str) -> Callable[..., Any]:
             if found is not NotImplemented:
                 return found
             above = self._vm.breakpoints.frames_above(thread) if depth >= 0 else 0
-            return getattr(self._objects, function)(env, thread, depth + above, slot, value)
+            return getattr(self._others, function)(env, thread, depth + above, slot, value)
 
     method.__doc__ = f"Give a slot of a frame at a probe another {kind}."
     return method
