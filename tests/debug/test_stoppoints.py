@@ -266,11 +266,17 @@ def test_steps_begin_at_such_a_place(vm: jvmti.VM, way: str, program: JavaProgra
         assert step is not None
         assert (step.method.name, step.line) == ("guarded", LINE["handler"])
     program.ask("join t", timeout=SOON)
-    with vm.stop_at("call Stopping.add in Stopping.another") as stops:
+    with vm.stop_at("call Stopping.add in *.*") as stops:
         program.ask("start t other 1")
         into = taken(stops).step("into", timeout=SOON)
         assert into is not None
         assert (into.method.name, into.line) == ("add", LINE["twice"])
+    program.ask("join t", timeout=SOON)
+    with vm.watch("Stopping", "written") as watched:
+        program.ask("start t fields 1")
+        step = taken(watched).step("over", timeout=SOON)
+        assert step is not None
+        assert (step.method.name, step.line) == ("fields", LINE["instance"])
     program.ask("join t", timeout=SOON)
     with vm.stop_at("return Stopping.add") as stops:
         program.ask("start t other 1")

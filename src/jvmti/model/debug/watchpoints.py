@@ -171,9 +171,12 @@ class Watchpoint(StopRequest):
         except BadProbe as error:
             raise ConditionError(str(error)) from None
         event = Event.FIELD_MODIFICATION if write else Event.FIELD_ACCESS
+        # In front of the probes of sets that were opened before, as for breakpoints.
+        self._vm.breakpoints.step_probes  # noqa: B018
         self._make_probes(event, probes)
         assert self._probes is not None
         self._probes.arm(self._accessing(field, where["classes"]))
+        self._probes.cover(self)
 
     def _accessing(self, field: Field, classes: str | None) -> list[Class]:
         """The loaded classes whose constants may name the field."""

@@ -19,7 +19,7 @@ from jvmti.interface.modifiers import MethodModifiers
 from jvmti.layouts.probes import Site
 from jvmti.model.debug.called_methods import called_from, calls_reflection
 from jvmti.model.debug.late.event_probes import EventProbes, event_probe
-from jvmti.model.debug.late.stop_probes import OWN_FRAMES, exactly
+from jvmti.model.debug.late.stop_probes import MOST_METHODS, OWN_FRAMES, exactly
 from jvmti.model.debug.stepping import How
 from jvmti.tracing.call_probes import HELPER
 from jvmti.tracing.records.sites import Site as RecordedSite
@@ -35,8 +35,6 @@ _LARGEST = 8000
 """HotSpot compiles no method with more bytes of code."""
 _PER_LINE, _PER_VARIABLE = 26, 21
 """The bytes of code of a probe, and of each variable in it."""
-_MOST_METHODS = 32
-"""A breakpoint in more methods prepares none of them for steps."""
 _MOST_TARGETS = 64
 """The number of classes below that of a call, which get probes for a step into it."""
 DEEPEST = 32
@@ -206,13 +204,28 @@ class StepProbes(EventProbes):
             owner: what they are for.
             methods: the methods. Those that would grow too large for the VM's compilers get none.
         """
-        if len(methods) > _MOST_METHODS:
+        if len(methods) > MOST_METHODS:
             return
         with self._changing:
             names = self._arrivals.setdefault(owner, {}).setdefault(_ANNOUNCED, set())
             names.update(one.class_name for one in methods)
             if self._add(owner, [one for one in methods if self._stays_small(one)]):
                 self._send()
+
+    def cover(self, owner: Hashable, methods: Collection[Method]) -> None:
+        """Put probes into methods where others stop threads, so that steps have somewhere to end.
+
+        Args:
+            owner: what they are for.
+            methods: the methods. If there are many, none gets probes, nor one that would grow too
+                large for the VM's compilers.
+        """
+        if len(methods) > MOST_METHODS:
+            return
+        with self._changing:
+            names = self._arrivals.setdefault(owner, {}).setdefault(_ANNOUNCED, set())
+            names.update(one.class_name for one in methods)
+            self.add(owner, [one for one in methods if self._stays_small(one)])
 
     def _stays_small(self, method: Method) -> bool:
         try:

@@ -32,9 +32,12 @@ from jvmti.tracing.records.sites import Site
 from jvmti.tracing.unplaced import refuse_place
 
 if TYPE_CHECKING:
+    from jvmti.model.debug.stops import StopRequest
     from jvmti.model.debug.variables import Variable
     from jvmti.model.vm import VM
 
+MOST_METHODS = 32
+"""A request that stops threads in more methods prepares none of them for steps."""
 OWN_FRAMES = 2
 """Frames of the helper class on top of one that has stopped."""
 
@@ -258,6 +261,24 @@ class StopProbes(ProbeSet):
             stops = [self._plan[site.probe].outcome is Outcome.STOP for site in self._sites]
             return [site for site, is_stop in zip(self._sites, stops, strict=True) if is_stop]
 
+    def cover(self, request: StopRequest) -> None:
+        """Let steps begin where they stop threads, if there are not many such methods.
+
+        Args:
+            request: the request that the probes are of.
+        """
+        named = {(site.class_name, site.method, site.descriptor) for site in self.sites}
+        if len(named) > MOST_METHODS:
+            return
+        found = [
+            one
+            for name in dict.fromkeys(name for name, _, _ in named)
+            for cls in self._vm.classes(exactly(name))
+            for one in cls.methods
+            if (name, one.name, one.signature) in named
+        ]
+        request._vm.breakpoints.step_probes.cover(request, found)
+
     @property
     def class_names(self) -> set[str]:
         """The classes that have probes."""
@@ -410,6 +431,7 @@ class ProbedFrame:
 
 
 __all__ = [
+    "MOST_METHODS",
     "OWN_FRAMES",
     "ProbedFrame",
     "ProbedPlace",

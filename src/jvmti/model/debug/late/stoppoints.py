@@ -271,6 +271,8 @@ class Stoppoint(StopRequest):
             breakpoints.step_probes.announce(self, self._methods())
         assert self._probes is not None
         self._probes.arm_all()
+        if by_probes:
+            self._probes.cover(self)
 
     def _class_prepared(self, cls: Class) -> None:
         if self._vm._session.live:
