@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -324,6 +325,10 @@ def test_running_calls_are_those_of_methods_with_the_place(
     vm: jvmti.VM, program: JavaProgram
 ) -> None:
     program.ask("start t wait 0")
+    until = time.monotonic() + SOON
+    while vm.threads["t"].java_state != "WAITING":
+        assert time.monotonic() < until
+        time.sleep(0.01)
     with vm.stop_at("return Stopping.*") as stops:
         assert {"Stopping.waiting", "Stopping.perform"} <= set(stops.running)
     with vm.stop_at("call Stopping.add in Stopping.*") as stops:
