@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import jvmti
-from debug.callers import Seen, breakpoint_in, shown
+from debug.callers import Seen, breakpoint_in, shown, variables
 from jvms import Jvm
 from programs import JavaProgram, JavaPrograms
 
@@ -67,6 +67,32 @@ def test_what_compiled_code_does_not_keep_says_so(vm: jvmti.VM) -> None:
                 assert shown(stop, "spent", "l") == "long l = 0, or not kept"
                 return
     pytest.fail("everything is kept")
+
+
+@pytest.mark.newest
+def test_variables_without_names_are_in_their_slots(java_program: JavaPrograms) -> None:
+    program = java_program("Callers", jvm_args=FLAGS, debug=False)
+    program.expect("ready", timeout=60)
+    with jvmti.attach(program.pid) as vm, breakpoint_in(vm, 1009) as stops:
+        for _ in range(100):
+            stop = stops.next(60)
+            assert stop is not None
+            frame = next((one for one in stop.frames if one.method.name == "all"), None)
+            if frame is not None:
+                break
+        assert frame is not None
+        expected = variables("all", frame.locals[0])
+        found = frame.locals.read()
+        assert [one.type for one in frame.locals.variables] == ["long", "int"]
+        assert found.keys() == {0, 2, 3, 4, 6, 7, 9, 10, 11, 12}
+        for slot, name in ((3, "i"), (4, "l"), (6, "f"), (7, "d"), (9, "z"), (10, "s"), (11, "b")):
+            assert found[slot] == frame.locals[slot] == expected[name]
+        assert found[12] == ord(expected["c"])
+        assert frame.locals[9, "boolean"] is expected["z"]
+        with pytest.raises(jvmti.errors.TypeMismatch, match="holds type I"):
+            frame.locals[3, "float"]
+        with pytest.raises(jvmti.errors.InvalidSlot):
+            frame.locals[5, "int"]
 
 
 @pytest.mark.newest

@@ -58,6 +58,12 @@ class Slots:
         """Whether the thread has said what they hold, numbers among them."""
         return self._found is not None
 
+    def is_read_again(self, slot: int) -> bool:
+        """Whether the code may still read a variable."""
+        if not isinstance(self._code, bytes):
+            self._code = self._code()
+        return is_read_again(self._code, self._location, slot)
+
     def get(self, slot: int, signature: str) -> Any:
         """The value of a variable, as JNI has it, or `MISSING`.
 
@@ -69,7 +75,7 @@ class Slots:
             found = self.objects.get(slot, MISSING)
             return None if found is MISSING and self._is_null(slot) else found
         bits = self._bits(slot + (signature in "JD"))
-        if bits is None or (bits == 0 and not self._is_read_again(slot)):
+        if bits is None or (bits == 0 and not self.is_read_again(slot)):
             return MISSING
         data = struct.pack("<q", bits)
         return struct.unpack_from(_FORMATS.get(signature, "<i"), data)[0]
@@ -88,13 +94,8 @@ class Slots:
             and not found.compiled
             and slot < len(found.kinds)
             and found.kinds[slot] == _NULL
-            and self._is_read_again(slot)
+            and self.is_read_again(slot)
         )
-
-    def _is_read_again(self, slot: int) -> bool:
-        if not isinstance(self._code, bytes):
-            self._code = self._code()
-        return is_read_again(self._code, self._location, slot)
 
 
 def slots_at_event(

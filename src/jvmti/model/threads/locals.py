@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.classfile.slots import types_of_slots
+from jvmti.classfile.slots import SEVERAL, types_of_slots
 from jvmti.deferred import difflib
 from jvmti.emulation.slots import MISSING, Slots
 from jvmti.interface.errors import (
@@ -16,6 +16,7 @@ from jvmti.interface.errors import (
     NativeMethod,
     NotAvailable,
     OpaqueFrame,
+    TypeMismatch,
 )
 from jvmti.interface.signatures import signature_of
 from jvmti.model.debug.variables import Variable, parameters
@@ -74,6 +75,7 @@ class Locals(Mapping[Any, Any]):
         self._named = True
         self._refused: str | None = None
         """Why this VM does not let the model read variables one by one."""
+        self._stored: dict[int, str] | None = None
         self._has_numbers = False
         """Whether numbers could be read in such a VM, at the last attempt."""
 
@@ -165,7 +167,7 @@ class Locals(Mapping[Any, Any]):
         if self._refused is not None and not self._named and isinstance(key, int):
             # The walk tells by itself whether there is an object.
             if 0 <= key < self._frame._vm.env.get_max_locals(self._frame.method):
-                return Variable(None, _OBJECT, key)
+                return self._without_name(key)
         raise KeyError(self._missing(key))
 
     def _missing(self, key: Any) -> str:
@@ -239,7 +241,7 @@ class Locals(Mapping[Any, Any]):
         """All readable variables at one moment, in five messages.
 
         In a JVM that was attached to late, in a class without names, these are also the objects in
-        slots beyond the parameters.
+        slots beyond the parameters, and at an event the numbers that the code reads again.
         """
         variables = self.variables
         if self._env() is None:
@@ -262,8 +264,12 @@ class Locals(Mapping[Any, Any]):
             for one, key in zip(self.variables, keys, strict=True)
         ]
         for key, value in values.items():  # in slots without a name
-            found.append((Variable(None, _OBJECT, key), (value, None)))
+            found.append((self._without_name(key), (value, None)))
         return found
+
+    def _without_name(self, slot: int) -> Variable:
+        kind = self._types().get(slot, SEVERAL)
+        return Variable(None, kind if kind in "IJFD" else _OBJECT, slot)
 
     def can_write(self, variable: Variable) -> bool:
         """Whether `__setitem__` takes a variable, as far as it is known once they were read.
@@ -342,9 +348,14 @@ class Locals(Mapping[Any, Any]):
         slots = self._slots()
         if not self._named:
             known = {one.slot for one in variables}
-            variables = variables + [
-                Variable(None, _OBJECT, slot) for slot in sorted(slots.objects.keys() - known)
-            ]
+            found = {slot: Variable(None, _OBJECT, slot) for slot in slots.objects}
+            if slots.has_numbers:
+                found |= {
+                    slot: Variable(None, kind, slot)
+                    for slot, kind in self._types().items()
+                    if kind in "IJFD" and slots.is_read_again(slot)
+                }
+            variables = variables + [found[slot] for slot in sorted(found.keys() - known)]
         values = [(one, self._of_slot(slots, one)) for one in variables]
         return {
             self._key(one): to_python(frame._vm, value, one.signature)
@@ -361,10 +372,17 @@ class Locals(Mapping[Any, Any]):
 
     def _is_always(self, variable: Variable) -> bool:
         """Whether the code stores nothing but values of its type in a slot."""
-        method = self._frame.method
-        types = types_of_slots(method.bytecodes, method.signature, is_static=method.is_static)
         wanted = variable.signature if variable.signature in "JFD" else "I"
-        return types.get(variable.slot) == wanted
+        return self._types().get(variable.slot) == wanted
+
+    def _types(self) -> dict[int, str]:
+        """The types that the code stores in each slot."""
+        if self._stored is None:
+            method = self._frame.method
+            self._stored = types_of_slots(
+                method.bytecodes, method.signature, is_static=method.is_static
+            )
+        return self._stored
 
     def _find_late(self, slots: Slots, variable: Variable) -> Any:
         frame = self._frame
@@ -373,6 +391,12 @@ class Locals(Mapping[Any, Any]):
         found = self._of_slot(slots, variable)
         if found is not MISSING:
             return found
+        if variable.name is None and variable.is_primitive and not self._is_always(variable):
+            kind = self._types().get(variable.slot)
+            if kind is None:
+                raise InvalidSlot(detail=f"no variable of {frame} begins at slot {variable.slot}")
+            holds = "several types" if kind == SEVERAL else f"type {kind}"
+            raise TypeMismatch(detail=f"slot {variable.slot} of {frame} holds {holds}")
         if not variable.is_primitive:
             why = (
                 "null, or compiled code does not keep its object; an agent that was attached late "
