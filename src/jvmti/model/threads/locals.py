@@ -282,6 +282,8 @@ class Locals(Mapping[Any, Any]):
         """In a few words, why `read` has left out a variable in a JVM that was attached to late;
         ``None`` where it knows no numbers.
         """
+        if variable.name == "this":
+            return "not kept"
         if variable.is_primitive and not self._has_numbers:
             return None
         return f"{_ZEROS.get(variable.signature, 'null')}, or not kept"
