@@ -277,14 +277,14 @@ public class Profiled {
         return said.toString();
     }
 
-    /** Lets the kernel work; the thread's processor time, and what of it the kernel had. */
-    /** Reads that spend next to all their time in the kernel. */
+    /** Reads that spend next to all of so many seconds of processor time in the kernel. */
     static long zeros(double seconds) throws Exception {
-        long until = System.nanoTime() + (long) (seconds * 1e9);
-        var buffer = java.nio.ByteBuffer.allocateDirect(1 << 22);
+        var threads = java.lang.management.ManagementFactory.getThreadMXBean();
+        long until = threads.getCurrentThreadCpuTime() + (long) (seconds * 1e9);
+        var buffer = java.nio.ByteBuffer.allocateDirect(1 << 24);
         long read = 0;
         try (var zero = java.nio.channels.FileChannel.open(java.nio.file.Path.of("/dev/zero"))) {
-            while (System.nanoTime() < until) {
+            while (threads.getCurrentThreadCpuTime() < until) {
                 buffer.clear();
                 read += zero.read(buffer);
             }

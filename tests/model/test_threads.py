@@ -411,6 +411,7 @@ def test_threads_and_stacks_are_tables(vm: jvmti.VM, served: JavaProgram) -> Non
 
 def test_everything_prints_itself_when_the_session_is_over(java_program: JavaPrograms) -> None:
     program = java_program("Idle")
+    program.expect("ready")  # before, its main thread may have no frame
     vm = jvmti.attach(program.pid, timeout=30)
     thread, group, threads = vm.threads["main"], vm.thread_groups[0], vm.threads
     frame = thread.frames[0]
