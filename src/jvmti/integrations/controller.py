@@ -90,13 +90,8 @@ def _answer(vm: VM, request: bytes) -> bytes:
 def _suspended(vm: VM) -> set[Any]:
     if vm.closed:
         return set()
-    threads = list(vm.threads)
-    states = vm.env.map.get_thread_state(threads)
-    return {
-        thread
-        for thread, status, state in zip(threads, states.status, states.value, strict=True)
-        if not status and state & ThreadState.SUSPENDED
-    }
+    states = vm.env.get_all_stack_traces(0)
+    return {one.thread for one in states if one.state & ThreadState.SUSPENDED}
 
 
 def _keep(value: Any) -> tuple[str, str]:

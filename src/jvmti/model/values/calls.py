@@ -79,13 +79,8 @@ def explained(
 def _waits_for(vm: VM, item: Any) -> str | None:
     """The state of an unfinished call, for an error message."""
     env = vm.lookup_env.with_timeout(_DIAGNOSIS_WITHIN)
-    threads = list(vm.threads)
-    states = env.map.get_thread_state(threads).listed() if threads else []
-    suspended = {
-        thread.name
-        for thread, state in zip(threads, states, strict=True)
-        if state & ThreadState.SUSPENDED
-    }
+    states: Any = env.get_all_stack_traces(0)
+    suspended = {one.thread.name for one in states if one.state & ThreadState.SUSPENDED}
     for thread in vm.service_threads():
         frames = env.get_stack_trace(thread, 0, 1)
         state = env.get_thread_state(thread)
