@@ -333,18 +333,22 @@ def test_threads_that_start_and_end_are_reported(client: Client, command: list[s
 
 
 def test_a_changed_source_replaces_the_code_of_the_running_program(
-    begin: Begin, tmp_path: Path
+    begin: Begin, way: str, tmp_path: Path
 ) -> None:
     """Breakpoints stay where they were; what does not compile is said, and what the VM refuses."""
-    code_is_replaced(begin, "javac", tmp_path)
+    client = code_is_replaced(begin, "javac", tmp_path)
+    if way == "launched":  # each compilation takes seconds of processor time
+        others_are_refused(client, tmp_path)
+    client.disconnect()
 
 
 @pytest.mark.since(17)
+@pytest.mark.parametrize("way", ["late"], indirect=True)
 def test_a_source_that_ecj_compiles_replaces_code_that_ecj_has_compiled(
     begin: Begin, tmp_path: Path
 ) -> None:
     """The program's own VM runs it, as its jar."""
-    code_is_replaced(begin, "ecj", tmp_path)
+    code_is_replaced(begin, "ecj", tmp_path).disconnect()
 
 
 def disassembled(client: Client, thread: int) -> list[dict[str, Any]]:
@@ -359,27 +363,27 @@ def disassembled(client: Client, thread: int) -> list[dict[str, Any]]:
     return [one | {"address": int(one["address"], 16) - first} for one in found]
 
 
-def code_is_replaced(begin: Begin, compiled_by: str, place: Path) -> None:
-    """Change a method of the program, and what the VM does not let change."""
-    chosen = compiler_named(compiled_by)
+def redefined(client: Client, source: Path, compiled_by: str) -> list[dict[str, Any]]:
+    """What became of the classes of a source."""
+    given = {"sources": [str(source)], "javac": compiler_named(compiled_by)}
+    results: list[dict[str, Any]] = client.ask("redefineClasses", **given)["classes"]
+    return results
+
+
+def code_is_replaced(begin: Begin, compiled_by: str, place: Path) -> Client:
+    """Change a method of the program."""
     client = begin(line("GROSS"), compiled_by=compiled_by)
     thread = client.stopped("breakpoint")
     changed = place / "Debugged.java"
     changed.write_text(SOURCE.read_text().replace("count * 100;", "count * 7000; // \u00e9"))
 
-    others: set[str] = set()
-
-    def redefined() -> Any:
-        given = {"sources": [str(changed)], "javac": chosen}
-        results = client.ask("redefineClasses", **given)["classes"]
-        others.update(one["name"] for one in results if one.get("unchanged"))
-        return next(one for one in results if one["name"] == "Debugged")
-
     before = disassembled(client, thread)
     assert any(one["instruction"] == "bipush 100" for one in before)
-    assert redefined() == {"name": "Debugged", "redefined": True}
-    assert "Debugged$Computed" in others
-    assert redefined() == {"name": "Debugged", "redefined": False, "unchanged": True}
+    classes = redefined(client, changed, compiled_by)
+    assert {"name": "Debugged", "redefined": True} in classes
+    assert any(one["name"] == "Debugged$Computed" and one.get("unchanged") for one in classes)
+    same = {"name": "Debugged", "redefined": False, "unchanged": True}
+    assert same in redefined(client, changed, compiled_by)
     # The thread goes on in the code from before.
     assert disassembled(client, thread) == before
     client.ask("continue", threadId=thread)
@@ -396,19 +400,25 @@ def code_is_replaced(begin: Begin, compiled_by: str, place: Path) -> None:
     client.go("continue", thread)
     local = client.locals(thread)
     assert int(local["net"]["value"]) == 7000 * int(local["count"]["value"])
+    assert client.evaluate(thread, "number == count")["result"] == "true"
+    return client
+
+
+def others_are_refused(client: Client, place: Path) -> None:
+    """Change what the compiler does not take, and what the VM does not let change."""
+    changed = place / "Debugged.java"
     changed.write_text(SOURCE.read_text().replace("count * 100;", "count * ;"))
     with pytest.raises(Failed, match="does not compile"):
-        redefined()
+        redefined(client, changed, "javac")
     for declared, why in (
         ("int added;", r"adds, removes or changes fields.* \(adds int added\)$"),
         ("void made(int n) {}", r"adds a method.* \(adds void made\(int\)\)$"),
     ):
         changed.write_text(SOURCE.read_text().replace("    String note", f"{declared} String note"))
-        refused = redefined()
+        classes = redefined(client, changed, "javac")
+        refused = next(one for one in classes if one["name"] == "Debugged")
         assert not refused["redefined"]
         assert re.search(why, refused["message"]), refused
-    assert client.evaluate(thread, "number == count")["result"] == "true"
-    client.disconnect()
 
 
 @pytest.mark.on("11")

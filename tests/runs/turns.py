@@ -74,7 +74,8 @@ class Choice:
         Where there is none, pytest makes one even so, and `is_for` leaves it out.
         """
         chosen = jvms.selected()
-        able = [jvm for jvm in chosen if self._newest is None or self._may(function, jvm)]
+        marks = marks_of(function)
+        able = [jvm for jvm in chosen if self._newest is None or self._may(function, marks, jvm)]
         return able or chosen[:1]
 
     def is_for(self, item: pytest.Item) -> bool:
@@ -82,15 +83,14 @@ class Choice:
         jvm = item.callspec.params.get("jvm") if hasattr(item, "callspec") else None
         if not isinstance(jvm, jvms.Jvm) or self._newest is None:
             return True
-        if not self._may(item, jvm):  # marks of one of the test's parameters
+        marks = marks_of(item)
+        if not self._may(item, marks, jvm):  # marks of one of the test's parameters
             return False
-        if self._every:
+        if self._every or "on" in marks or "newest" in marks:
             return True
-        if item.get_closest_marker("on") or item.get_closest_marker("newest"):
-            return True
-        since = item.get_closest_marker("since")
-        able = 0 if since is None else since.args[0]
-        takes_turns = item.get_closest_marker("oldest_and_newest")
+        able = marks["since"].args[0] if "since" in marks else 0
+        whole_file = "file_in_turn" in marks
+        takes_turns = "oldest_and_newest" in marks
         if not takes_turns and is_below(item, ON_TWO):
             return True
         shows = "evidence" in getattr(item, "fixturenames", ())
@@ -98,21 +98,19 @@ class Choice:
             return True
         if not takes_turns and is_below(item, (*ON_EVERY_JVM, *IN_TURN)):
             often = [self._newest] * max(len(self._others), 1)
-            return jvm in in_turn([*often, *self._others], item, able)
-        return jvm in in_turn(self._two, item, able)
+            return jvm in in_turn([*often, *self._others], item, able, whole_file=whole_file)
+        return jvm in in_turn(self._two, item, able, whole_file=whole_file)
 
-    def _may(self, function: pytest.Item, jvm: jvms.Jvm) -> bool:
-        only = function.get_closest_marker("on")
-        if only is not None:
-            return jvm.name in only.args
-        since = function.get_closest_marker("since")
-        if since is not None and jvm.feature < since.args[0]:
+    def _may(self, function: pytest.Item, marks: dict[str, pytest.Mark], jvm: jvms.Jvm) -> bool:
+        if "on" in marks:
+            return jvm.name in marks["on"].args
+        if "since" in marks and jvm.feature < marks["since"].args[0]:
             return False
-        if function.get_closest_marker("newest"):
+        if "newest" in marks:
             return jvm.name == jvms.NEWEST
         if jvm in self._two:
             return True
-        if function.get_closest_marker("oldest_and_newest"):
+        if "oldest_and_newest" in marks:
             return False
         if is_below(function, (*ON_EVERY_JVM, *IN_TURN)) and not is_below(function, ON_TWO):
             return True
@@ -130,11 +128,17 @@ def _is_below(file: Path, places: tuple[str, ...]) -> bool:
     return any(path.is_relative_to(place) for place in places)
 
 
-def in_turn(among: list[jvms.Jvm], item: pytest.Item, able: int) -> list[jvms.Jvm]:
+def marks_of(item: pytest.Item) -> dict[str, pytest.Mark]:
+    """The marks of a test, the closest of each name."""
+    return {mark.name: mark for node in item.listchain() for mark in node.own_markers}
+
+
+def in_turn(
+    among: list[jvms.Jvm], item: pytest.Item, able: int, *, whole_file: bool
+) -> list[jvms.Jvm]:
     """The one of these JVMs, of that release or later, whose turn a test is."""
     left = [jvm for jvm in among if jvm.feature >= able]
-    whole = item.get_closest_marker("file_in_turn")
-    name = item.nodeid.partition("::")[0] if whole else item.nodeid
+    name = item.nodeid.partition("::")[0] if whole_file else item.nodeid
     return [left[turn_of(name) % len(left)]] if left else []
 
 
