@@ -151,12 +151,12 @@ def test_single_steps_are_sent_where_lines_begin(
     assert others == {"main"}
 
 
-def many_variables() -> bytes:
+def many_variables(name: bytes, length: int) -> bytes:
     """The class file of a method with 200 variables on each of 150 lines."""
-    texts = (b"Many", b"java/lang/Object", b"method", b"()V", b"Code", b"LineNumberTable")
+    texts = (name, b"java/lang/Object", b"method", b"()V", b"Code", b"LineNumberTable")
     pool = b"".join(struct.pack(">BH", 1, len(one)) + one for one in texts)
     pool += struct.pack(">BHBH", 7, 1, 7, 2)
-    code = b"".join(bytes([0x04, 0x36, slot]) for slot in range(200)) + bytes(149) + b"\xb1"
+    code = b"".join(bytes([0x04, 0x36, slot]) for slot in range(200)) + bytes(length) + b"\xb1"
     lines = b"".join(struct.pack(">HH", 600 + line, 1 + line) for line in range(150))
     table = struct.pack(">HIH", 6, 2 + len(lines), 150) + lines
     body = struct.pack(">HHI", 1, 200, len(code)) + code + struct.pack(">HH", 0, 1) + table
@@ -167,10 +167,13 @@ def many_variables() -> bytes:
 
 @pytest.mark.newest
 def test_events_come_without_variables_where_a_method_has_no_room_for_them(
-    vm: jvmti.VM,
+    vm: jvmti.VM, caplog: pytest.LogCaptureFixture
 ) -> None:
     env, jni = vm.env, vm.jni
-    many = jni.define_class("Many", vm.find_class("Events").loader, many_variables())
+    loader = vm.find_class("Events").loader
+    many = jni.define_class("Many", loader, many_variables(b"Many", 149))
+    # This one has room for none, and says so.
+    jni.define_class("Full", loader, many_variables(b"Full", 64_800))
     method = jni.get_static_method_id(many, "method", "()V")
     seen: list[tuple[str, int]] = []
 
@@ -198,6 +201,8 @@ def test_events_come_without_variables_where_a_method_has_no_room_for_them(
     assert [where for name, where in seen if name == "SingleStep"] == list(range(600, 750))
     assert [seen[0], seen[-1]] == [("MethodEntry", -1), ("MethodExit", -1)]
     assert ("Breakpoint", 700) in seen
+    warned = [one for one in caplog.messages if "at least one method reports no events" in one]
+    assert len(warned) == 1
 
 
 def test_locations_are_those_without_probes(

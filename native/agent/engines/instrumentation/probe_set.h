@@ -42,7 +42,7 @@ struct ProbeCounts {
   uint64_t sites = 0;
   uint64_t failed = 0;
   uint64_t reason = 0;    // of the last that failed, a classfile::Status
-  uint32_t left_out = 0;  // why the last place without a probe has none, a layouts::LeftOut
+  uint32_t left_out = 0;  // why a place has no probe, a layouts::LeftOut; the last, or too large
 };
 
 // Bytes behind others; false without memory, with nothing changed.

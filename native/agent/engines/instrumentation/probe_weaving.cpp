@@ -190,7 +190,10 @@ bool ProbeSet::weave(const ShownClass& shown, uint64_t klass, bool is_read, bool
     first = fresh;
     status = instrumenter_.instrument(plan(), shown.data, size, first);
   }
-  for (const layouts::OmittedProbe& one : instrumenter_.omitted()) counts_.left_out = one.why;
+  constexpr uint32_t kTooLarge = static_cast<uint32_t>(layouts::LeftOut::kTooLarge);
+  for (const layouts::OmittedProbe& one : instrumenter_.omitted()) {
+    if (counts_.left_out != kTooLarge) counts_.left_out = one.why;
+  }
   bool is_new = first == fresh;
   bool is_changed = status == classfile::Status::kOk && instrumenter_.is_changed;
   // Noted last: what is noted is in the class.

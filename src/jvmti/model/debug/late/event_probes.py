@@ -6,6 +6,7 @@ that these ask for, and the affected classes are woven again, once for each chan
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ from jvmti.tracing.records.sites import Site
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
+
+log = logging.getLogger("jvmti")
 
 _SERVING = ("Ljava/lang/JvmtiProbes", "Ljdk/internal/misc/Unsafe")
 
@@ -151,6 +154,7 @@ class EventProbes(ProbeSet):
         if max_pause is None:
             announce(self._vm, places)
             self._place(places)
+            self._warn_of_large_methods()
             return
 
         def place(part: Sequence[Any]) -> None:
@@ -158,6 +162,17 @@ class EventProbes(ProbeSet):
             self._place(part)
 
         self.pauses = in_steps(self._vm, places, max_pause, place)
+        self._warn_of_large_methods()
+
+    def _warn_of_large_methods(self) -> None:
+        """Log a warning once if a method has no probes, even without its variables."""
+        was_known = self._is_too_large
+        self._count()
+        if self._is_too_large and not was_known:
+            log.warning(
+                "at least one method reports no events, because it would be larger than 65,535 "
+                "bytes with their probes: often one that fills a large table"
+            )
 
     def modifiable(self, classes: Sequence[Any]) -> list[Any]:
         """Those of some classes that can get probes."""
