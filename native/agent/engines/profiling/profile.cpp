@@ -22,6 +22,7 @@ using layouts::Profiles;
 // Nanoseconds between two looks for new names: on a busy machine each takes 0.1 ms.
 constexpr int64_t kNaming = 100000000;
 constexpr int64_t kNamingSoon = 25000000;  // where threads are short or samples many
+constexpr int64_t kRecent = 1000000000;    // nanoseconds
 constexpr size_t kMany = 1 << 12;          // samples in one look
 constexpr size_t kMostRecords = 4 << 20;   // that wait to be read
 constexpr uint32_t kMostThreads = 1 << 30;
@@ -190,8 +191,8 @@ uint32_t Profile::trace(const StackFrame* frames, uint32_t count) {
 }
 
 void Profile::add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
-                  uint32_t state, int64_t mounted) {
-  Sample sample{epoch_now(), weight, trace(frames, count), thread, 0, state, mounted};
+                  uint32_t state, int64_t virtual_id) {
+  Sample sample{epoch_now(), weight, trace(frames, count), thread, 0, state, virtual_id};
   if (count == 0) failed.fetch_add(1, std::memory_order_relaxed);
   if (count > 0 && sample.trace == TraceTable::kNone) {
     lost.fetch_add(1, std::memory_order_relaxed);
@@ -212,11 +213,13 @@ void Profile::collect(JNIEnv* jni) {
     if (!taken_.push(sample)) lost.fetch_add(1, std::memory_order_relaxed);
   }
   if (sampling_->identify != nullptr) sampling_->identify(jni, *this, taken_);
-  for (const Sample& one : taken_) take(jni, one);
-  // A virtual thread may be over soon after its first sample. Events name theirs at once.
-  bool soon = (sampling_->identify != nullptr &&
-               major_version(agent.version) >= kFirstWithVirtualThreads) ||
-              taken_.size() >= kMany;
+  int64_t now = nanoseconds_now();
+  for (const Sample& one : taken_) {
+    if (one.virtual_id != 0) virtual_seen_ = now;
+    take(jni, one);
+  }
+  // A virtual thread may be over soon after its first sample, and many come after one.
+  bool soon = now - virtual_seen_ < kRecent || taken_.size() >= kMany;
   naming_ = soon ? kNamingSoon : kNaming;
 }
 

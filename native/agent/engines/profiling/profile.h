@@ -28,8 +28,8 @@ struct Sampling {
   const char* (*start)(JNIEnv* jni, Profile& profile);
   // Takes samples, on the profile's thread; the nanoseconds until the next time.
   int64_t (*tick)(JNIEnv* jni, Profile& profile);
-  // Gives samples of carriers to the virtual threads that were mounted on them, and these names;
-  // by one thread at a time.
+  // Gives names to virtual threads that samples have the numbers of, and samples of carriers to
+  // those that were mounted on them; by one thread at a time.
   void (*identify)(JNIEnv* jni, Profile& profile, Vector<Sample>& samples);
   // The name of a thread that was not noted; false where it is not known.
   bool (*describe)(JNIEnv* jni, Profile& profile, uint32_t thread, ProfiledThread* found);
@@ -77,7 +77,7 @@ class Profile : NoCopy {
 
   // Adds a sample at this moment; an empty stack says that it could not be walked.
   void add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
-           uint32_t state, int64_t mounted = 0);
+           uint32_t state, int64_t virtual_id = 0);
   // The same of a stack that is known, at a certain time.
   void add(const Sample& sample);
   // The same; false where there is no space now.
@@ -130,6 +130,7 @@ class Profile : NoCopy {
   Turn reading_;  // who names and reads; only service threads
   Vector<Sample> taken_;
   std::atomic<int64_t> naming_{0};  // nanoseconds between two looks for new names
+  int64_t virtual_seen_ = 0;        // when a sample had the number of a virtual thread last
   Vector<layouts::ProfileRecord> records_;
 
   Mutex mutex_{Guards::kLists};

@@ -13,13 +13,15 @@
 namespace jvmti {
 
 struct Sample {
-  int64_t time;         // nanoseconds since the epoch
-  int64_t weight;       // nanoseconds or bytes
-  uint32_t trace;       // of the profile's `TraceTable`
-  uint32_t thread;      // as the profile numbers it
-  uint32_t owner;       // the number of the thread that has the lock, plus 1; 0 if unknown
-  uint32_t state;       // of layouts::SampleState
-  int64_t mounted = 0;  // the Thread.threadId of a virtual thread that the thread carried; 0: none
+  int64_t time;     // nanoseconds since the epoch
+  int64_t weight;   // nanoseconds or bytes
+  uint32_t trace;   // of the profile's `TraceTable`
+  uint32_t thread;  // as the profile numbers it
+  uint32_t owner;   // the number of the thread that has the lock, plus 1; 0 if unknown
+  uint32_t state;   // of layouts::SampleState
+  // The Thread.threadId of a virtual thread that the thread carried, or that has the lock and no
+  // number yet; 0: none.
+  int64_t virtual_id = 0;
 };
 
 class SampleRing : NoCopy {

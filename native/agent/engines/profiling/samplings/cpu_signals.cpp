@@ -393,7 +393,7 @@ void count_cut(JNIEnv* jni, Profile& profile, const Vector<Sample>& samples) {
     }
     const StackFrame& last = frames[count - 1];
     if (last.location == StackFrame::kNoMethod || profile.entries.has(last.method)) continue;
-    SignalSource* source = one.mounted == 0 ? sampler.sources.find(one.thread) : nullptr;
+    SignalSource* source = one.virtual_id == 0 ? sampler.sources.find(one.thread) : nullptr;
     sampler.cut.note(last.method, source == nullptr ? nullptr : source->jni.load());
   }
   profile.cut = sampler.cut.count(profile.env, jni);
@@ -404,17 +404,17 @@ void identify(JNIEnv* jni, Profile& profile, Vector<Sample>& samples) {
   SignalSampler& sampler = *static_cast<SignalSampler*>(profile.sampler);
   const SignalSource* source = nullptr;
   for (Sample& one : samples) {
-    if (one.mounted == 0) continue;
+    if (one.virtual_id == 0) continue;
     if (source == nullptr || source->thread != one.thread) {
       source = sampler.sources.find(one.thread);
     }
     if (source != nullptr && source->id == 0) identify_sources(jni, profile);
-    bool own = source == nullptr || source->id <= 0 || source->id == one.mounted ||
+    bool own = source == nullptr || source->id <= 0 || source->id == one.virtual_id ||
                one.time < source->identified;
-    if (own) one.mounted = 0;
+    if (own) one.virtual_id = 0;
   }
   count_cut(jni, profile, samples);
-  sampler.carried.identify(jni, samples);
+  sampler.carried.identify_mounted(jni, samples);
 }
 
 void stop(JNIEnv*, Profile& profile) {

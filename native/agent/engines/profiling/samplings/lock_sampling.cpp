@@ -18,6 +18,7 @@
 #include "agent/engines/profiling/samplings/parked_threads.h"
 #include "agent/engines/profiling/samplings/pending_monitors.h"
 #include "agent/engines/profiling/samplings/sampled_waits.h"
+#include "agent/engines/profiling/threads/carried_threads.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
@@ -35,6 +36,8 @@ constexpr int64_t kMostPrice = 200000;    // what took longer waited for a proce
 constexpr int64_t kLook = 20000000;       // nanoseconds between two looks, on average
 constexpr int64_t kIdleLook = 200000000;  // the same while each wait has an owner
 constexpr jsize kMostAsked = 32;          // at once
+constexpr uint32_t kMostOthers = 1 << 16;
+constexpr int64_t kNoId = 0;
 constexpr jvmtiEvent kEvents[] = {JVMTI_EVENT_MONITOR_CONTENDED_ENTER,
                                   JVMTI_EVENT_MONITOR_CONTENDED_ENTERED, JVMTI_EVENT_THREAD_START,
                                   JVMTI_EVENT_THREAD_END, JVMTI_EVENT_CLASS_LOAD};
@@ -44,7 +47,7 @@ int64_t own_processor_time() { return processor_time(CLOCK_THREAD_CPUTIME_ID); }
 class LockSampler : NoCopy {
  public:
   explicit LockSampler(Profile& profile)
-      : profile_(profile), threads_(profile), sampled_(profile) {}
+      : profile_(profile), threads_(profile), sampled_(profile), others_(profile) {}
 
   void prepare(JNIEnv* jni);
   void forget(JNIEnv* jni);
@@ -54,6 +57,7 @@ class LockSampler : NoCopy {
   void begin_thread(JNIEnv* jni, jthread thread) { pending_.note(profile_.env, jni, thread); }
   void end_thread(JNIEnv* jni) { pending_.forget(jni); }
   int64_t look(JNIEnv* jni);
+  void identify(JNIEnv* jni, Vector<Sample>& samples);
 
  private:
   struct Wait {
@@ -72,13 +76,18 @@ class LockSampler : NoCopy {
   void pay(int64_t price);
   uint32_t stopped_owner(jvmtiEnv* env, JNIEnv* jni, jobject monitor);
   jsize waiting(Asked* asked, int64_t* threads);
-  uint32_t number_of(JNIEnv* jni, int64_t thread);
-  uint32_t known_owner(JNIEnv* jni, int64_t thread, bool or_number);
+  uint32_t number_of(JNIEnv* jni, int64_t thread, bool* is_platform);
+  uint32_t known_owner(JNIEnv* jni, int64_t thread, bool* is_other_thread);
   bool is_carrier(JNIEnv* jni, jthread thread);
+  bool is_other(int64_t id) const { return other_ids_.find(static_cast<uint64_t>(id)) != 0; }
 
   Profile& profile_;
   EventThreads threads_;
   SampledWaits sampled_;
+  CarriedThreads others_;  // owners that are no platform threads
+  Index other_ids_;        // of these
+  uint32_t other_count_ = 0;
+  Vector<int64_t> new_owners_;  // by their ids, of waits that have just begun
   MonitorOwners owners_;
   PendingMonitors pending_;
   VirtualThreads virtual_threads_;
@@ -96,6 +105,7 @@ void LockSampler::prepare(JNIEnv* jni) {
   owners_.prepare(jni);
   virtual_threads_.prepare(profile_.env, jni);
   pending_.prepare(profile_.env, jni);
+  others_.prepare(jni);
   if (!owners_.known()) return;
   // The first question links classes.
   LocalRefs<jthread> all(profile_.env, jni);
@@ -113,6 +123,7 @@ void LockSampler::prepare(JNIEnv* jni) {
 
 void LockSampler::forget(JNIEnv* jni) {
   owners_.forget(jni);
+  others_.forget(jni);
   virtual_threads_.forget(jni);
 }
 
@@ -175,7 +186,8 @@ bool LockSampler::is_carrier(JNIEnv* jni, jthread thread) {
 }
 
 // Of a carrier it is that of the virtual thread on it, or unknown: that one may have left it.
-uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
+uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread, bool* is_platform) {
+  *is_platform = true;
   uint32_t known = threads_.find(thread);
   if (known != 0) return known;
   LocalRefs<jthread> all(profile_.env, jni);
@@ -186,22 +198,49 @@ uint32_t LockSampler::number_of(JNIEnv* jni, int64_t thread) {
     if (mounted == nullptr && is_carrier(jni, one)) return 0;
     return threads_.number(jni, mounted == nullptr ? one : mounted.get()) + 1;
   }
+  *is_platform = false;
   return 0;
 }
 
 // The same for the owner in a sample.  A search through all threads counts as a question.  One that
-// is not among them, a virtual thread or one that has ended, may count by its number.
-uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread, bool or_number) {
+// is not among them is a virtual thread, or has ended.
+uint32_t LockSampler::known_owner(JNIEnv* jni, int64_t thread, bool* is_other_thread) {
   uint32_t known = threads_.find(thread);
   if (known != 0) return known;
   {
     Locked locked(mutex_);
-    if (!may_ask()) return 0;
+    *is_other_thread = is_other(thread);
+    if (*is_other_thread || !may_ask()) return 0;
   }
   int64_t began = own_processor_time();
-  uint32_t number = number_of(jni, thread);
+  bool is_platform = false;
+  uint32_t number = number_of(jni, thread, &is_platform);
   pay(own_processor_time() - began);
-  return number == 0 && or_number ? threads_.number_of_ended(thread) + 1 : number;
+  *is_other_thread = !is_platform;
+  if (!is_platform) {
+    Locked locked(mutex_);
+    if (other_count_ < kMostOthers && other_ids_.insert(static_cast<uint64_t>(thread), 1)) {
+      ++other_count_;
+    }
+  }
+  return number;
+}
+
+// Owners get their names while others wait for them: later they may have ended.
+void LockSampler::identify(JNIEnv* jni, Vector<Sample>& samples) {
+  int64_t owners[kMostAsked];
+  size_t count = 0;
+  {
+    Locked locked(mutex_);
+    for (int64_t owner : new_owners_) owners[count++] = owner;
+    new_owners_.clear();
+  }
+  for (size_t i = 0; i < count; ++i) {
+    bool is_other_thread = false;
+    known_owner(jni, owners[i], &is_other_thread);
+    if (is_other_thread) others_.note(owners[i]);
+  }
+  others_.identify_owners(jni, samples);
 }
 
 int64_t LockSampler::look(JNIEnv* jni) {
@@ -219,7 +258,10 @@ int64_t LockSampler::look(JNIEnv* jni) {
     int64_t owners[kMostAsked];
     owners_.of(jni, threads, owners, count);
     uint32_t numbers[kMostAsked];
-    for (jsize i = 0; i < count; ++i) numbers[i] = owners[i] > 0 ? number_of(jni, owners[i]) : 0;
+    for (jsize i = 0; i < count; ++i) {
+      bool is_platform = false;
+      numbers[i] = owners[i] > 0 ? number_of(jni, owners[i], &is_platform) : 0;
+    }
     pay(own_processor_time() - began);
     Locked locked(mutex_);
     for (jsize i = 0; i < count; ++i) {
@@ -250,8 +292,12 @@ void LockSampler::begin(jvmtiEnv* env, JNIEnv* jni, jthread thread, jobject moni
   }
   uint64_t id = static_cast<uint64_t>(wait.thread);
   bool first = false;
+  bool is_new = wait.owner_id != 0 && threads_.find(wait.owner_id) == 0;
   {
     Locked locked(mutex_);
+    if (is_new && !is_other(wait.owner_id) && new_owners_.size() < kMostAsked) {
+      (void)new_owners_.push(wait.owner_id);
+    }
     if (wait.owner == 0 && wait.owner_id == 0) {
       first = !busy_ && resting_;
       busy_ = true;
@@ -311,8 +357,10 @@ void LockSampler::sample(JNIEnv* jni, jthread thread, jobject lock, int64_t weig
     profile_.lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (owner_id != 0) owner = known_owner(jni, owner_id, is_parked);
-  profile_.add(Sample{epoch_now(), weight, trace, number, owner, state});
+  bool is_other_thread = false;
+  if (owner_id != 0) owner = known_owner(jni, owner_id, &is_other_thread);
+  profile_.add(
+      Sample{epoch_now(), weight, trace, number, owner, state, is_other_thread ? owner_id : kNoId});
 }
 
 LockSampler& sampler_of(Profile& profile) { return *static_cast<LockSampler*>(profile.sampler); }
@@ -363,6 +411,10 @@ const char* start(JNIEnv* jni, Profile& profile) {
 
 int64_t tick(JNIEnv* jni, Profile& profile) { return sampler_of(profile).look(jni); }
 
+void identify(JNIEnv* jni, Profile& profile, Vector<Sample>& samples) {
+  sampler_of(profile).identify(jni, samples);
+}
+
 void stop(JNIEnv*, Profile& profile) {
   mute(profile.env, kEvents, sizeof kEvents / sizeof *kEvents);
 }
@@ -382,6 +434,6 @@ void report_parked(uint32_t profile, JNIEnv* jni, jobject lock, const ParkedTime
   sampler_of(*used).parked(jni, lock, time);
 }
 
-extern const Sampling kLockSampling{start, tick, nullptr, nullptr, stop, free};
+extern const Sampling kLockSampling{start, tick, identify, nullptr, stop, free};
 
 }  // namespace jvmti

@@ -109,7 +109,8 @@ void SampledWaits::find_period(int64_t now) {
     spare_ += wanted - expected_;
     if (spare_ > kSpare) spare_ = kSpare;
     if (spare_ < -kSpare) spare_ = -kSpare;
-    double change = expected_ / (spare_ > 0 ? kMost * seconds : wanted);
+    double aimed = spare_ > 0 ? kMost * seconds : spare_ < -kSome ? wanted / 2 : wanted;
+    double change = expected_ / aimed;
     change = change < 0.1 ? 0.1 : change > 10 ? 10 : change;
     period_ = static_cast<int64_t>(static_cast<double>(period_) * change);
   }

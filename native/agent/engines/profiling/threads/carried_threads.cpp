@@ -36,16 +36,27 @@ uint32_t CarriedThreads::number_of(int64_t id) {
   return number + 1;
 }
 
-void CarriedThreads::identify(JNIEnv* jni, Vector<Sample>& samples) {
+void CarriedThreads::identify_mounted(JNIEnv* jni, Vector<Sample>& samples) {
   for (Sample& sample : samples) {
-    if (sample.mounted == 0) continue;
-    uint32_t number = number_of(sample.mounted);
+    if (sample.virtual_id == 0) continue;
+    uint32_t number = number_of(sample.virtual_id);
     if (number != 0) {
       sample.thread = number - 1;
     } else {
       profile_.carried.fetch_add(1, std::memory_order_relaxed);
     }
   }
+  name_new(jni, true);
+}
+
+void CarriedThreads::identify_owners(JNIEnv* jni, Vector<Sample>& samples) {
+  for (Sample& sample : samples) {
+    if (sample.virtual_id != 0) sample.owner = number_of(sample.virtual_id);
+  }
+  name_new(jni, false);
+}
+
+void CarriedThreads::name_new(JNIEnv* jni, bool are_virtual) {
   if (unnamed_.empty()) return;
   int64_t now = nanoseconds_now();
   credit_ += (now - credited_) / kShare;
@@ -60,8 +71,8 @@ void CarriedThreads::identify(JNIEnv* jni, Vector<Sample>& samples) {
     if (one.named) continue;
     ProfiledThread known;
     known.id = one.id;
-    known.is_virtual = true;
-    snprintf(known.group, sizeof known.group, "VirtualThreads");
+    known.is_virtual = are_virtual;
+    if (are_virtual) snprintf(known.group, sizeof known.group, "VirtualThreads");
     snprintf(known.name, sizeof known.name, "#%lld", static_cast<long long>(one.id));
     profile_.names.add_thread(one.number, known);
   }

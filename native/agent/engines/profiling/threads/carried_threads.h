@@ -1,5 +1,5 @@
-// The virtual threads of samples that were taken on their carriers, by the ids that a signal
-// handler has found: each gets a number and a name.
+// The virtual threads whose ids samples have, because they were mounted on a carrier when that was
+// sampled, or because they have a lock: each gets a number and a name.
 #pragma once
 
 #include <jvmti.h>
@@ -16,7 +16,11 @@ class CarriedThreads : NoCopy {
   void forget(JNIEnv* jni) { threads_.forget(jni); }
   // Gives each sample with an id to that thread. Of more threads than have space they stay the
   // carriers', and are counted.
-  void identify(JNIEnv* jni, Vector<Sample>& samples);
+  void identify_mounted(JNIEnv* jni, Vector<Sample>& samples);
+  // The same of owners of locks, which may be platform threads that have ended.
+  void identify_owners(JNIEnv* jni, Vector<Sample>& samples);
+  // One that samples may have later.
+  void note(int64_t id) { number_of(id); }
 
  private:
   struct Unnamed {
@@ -26,6 +30,7 @@ class CarriedThreads : NoCopy {
   };
   static constexpr uint32_t kMost = 1 << 18;
   uint32_t number_of(int64_t id);  // plus 1; 0 without space
+  void name_new(JNIEnv* jni, bool are_virtual);
   void name_listed(JNIEnv* jni);
 
   Profile& profile_;

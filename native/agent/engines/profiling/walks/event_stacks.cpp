@@ -1,7 +1,5 @@
 #include "agent/engines/profiling/walks/event_stacks.h"
 
-#include <cstdio>
-
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
@@ -38,19 +36,6 @@ uint32_t EventThreads::known(JNIEnv* jni, jthread thread) {
   Locked locked(mutex_);
   (void)numbers_.insert(id, made);
   return made;
-}
-
-uint32_t EventThreads::number_of_ended(int64_t id) {
-  uint32_t known = find(id);
-  if (known != 0) return known - 1;
-  ProfiledThread described;
-  described.id = id;
-  std::snprintf(described.name, sizeof described.name, "#%lld", static_cast<long long>(id));
-  uint32_t number = profile_.new_thread();
-  profile_.names.note_thread(number, described);
-  Locked locked(mutex_);
-  (void)numbers_.insert(static_cast<uint64_t>(id), number + 1);
-  return number;
 }
 
 namespace {

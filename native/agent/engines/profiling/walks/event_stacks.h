@@ -14,8 +14,6 @@ class EventThreads : NoCopy {
   // The same as `number`; `kOurs` for one of the agent's own, which has no samples.
   static constexpr uint32_t kOurs = ~uint32_t{0};
   uint32_t sampled(JNIEnv* jni, jthread thread);
-  // Of one that the VM does not know any more, or not as a platform thread.
-  uint32_t number_of_ended(int64_t id);
 
  private:
   // With its number, whether a thread is one of the agent's own, which it is from its beginning.
