@@ -248,6 +248,15 @@ class Client:
         assert found["request_seq"] == self._posted.pop(0), "one response for each, in order"
         return found
 
+    def last_responses(self) -> list[dict[str, Any]]:
+        """The responses up to the end of the adapter, in order; some requests may have none."""
+        found = []
+        while (one := self._responses.get(timeout=self._patience)) is not None:
+            assert one["request_seq"] in self._posted, "one response for each, in order"
+            del self._posted[: self._posted.index(one["request_seq"]) + 1]
+            found.append(one)
+        return found
+
     def ask(self, command: str, /, **arguments: Any) -> Any:
         """Send a request, and return the body of its response.
 

@@ -1,6 +1,6 @@
 """Random sequences of requests, made from the protocol's schema: valid ones, and wrong ones.
 
-python tests/adapter/random_requests.py --jvm 25 --requests 100000 [--late]
+python tests/adapter/random_requests.py --jvm 25 --requests 100000 [--late] [--endings 100]
 
 Each request must be answered once and in order, whatever is in it; adapter and program live on.
 """
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,17 +22,23 @@ if __name__ == "__main__":
     sys.path.insert(0, str(TESTS))
 
 from hypothesis import HealthCheck, Phase, given, settings  # noqa: E402
+from hypothesis import seed as seeded  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 import compiler  # noqa: E402
 import jvms  # noqa: E402
+import jvmti  # noqa: E402
 from adapter.client import SOURCE, Client, Failed, line, schema  # noqa: E402
+from jvmti.interface.constants import ThreadState  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
-ENDING = {"disconnect", "terminate", "restart"}
-"""Requests that end a session; they have tests of their own."""
+_SUSPENDED = ThreadState.SUSPENDED
+
+ENDING = {"disconnect", "terminate"}
+"""Requests that end a session: each is the last of one, with some more behind it."""
 
 _TEXTS = st.sampled_from(
     [
@@ -110,8 +116,7 @@ def _arguments() -> dict[str, st.SearchStrategy[Any]]:
         for part in definition.get("allOf", ()):
             properties = part.get("properties", {})
             for command in properties.get("command", {}).get("enum", ()):
-                if command not in ENDING:
-                    found[command] = _values(properties.get("arguments", {}))
+                found[command] = _values(properties.get("arguments", {}))
     return found
 
 
@@ -119,7 +124,7 @@ def _arguments() -> dict[str, st.SearchStrategy[Any]]:
 def requests(draw: st.DrawFn) -> tuple[Any, Any]:
     """A request: one in eight has something wrong in it."""
     known = _arguments()
-    command: Any = draw(st.sampled_from(sorted(known)))
+    command: Any = draw(st.sampled_from(sorted(known.keys() - ENDING)))
     arguments: Any = draw(known[command])
     wrong = draw(st.integers(0, 31))
     if wrong == 0:
@@ -130,6 +135,14 @@ def requests(draw: st.DrawFn) -> tuple[Any, Any]:
         arguments = dict(arguments)
         arguments[draw(st.sampled_from(sorted(arguments)))] = draw(_JUNK)
     return command, arguments
+
+
+@st.composite
+def endings(draw: st.DrawFn) -> tuple[list[Any], tuple[str, Any], list[Any]]:
+    """Requests, one that ends the session, and requests that come too late."""
+    command = draw(st.sampled_from(sorted(ENDING)))
+    before = draw(st.lists(requests(), max_size=8))
+    return before, (command, draw(_arguments()[command])), draw(st.lists(requests(), max_size=4))
 
 
 class Session:
@@ -163,13 +176,48 @@ class Session:
 
     def send(self, sequence: Sequence[tuple[Any, Any]]) -> None:
         """Send a sequence; each of its requests must have its response in time."""
-        client = self.client
+        self._post(sequence)
+        self._receive(sequence)
+
+    def _post(self, sequence: Sequence[tuple[Any, Any]]) -> None:
         for command, arguments in sequence:
-            client.post(command, self._real(arguments))
+            self.client.post(command, self._real(arguments))
+
+    def _receive(self, sequence: Sequence[tuple[Any, Any]]) -> bool:
+        """Receive a response for each; return whether the last succeeded."""
+        succeeded = True
         for command, _ in sequence:
-            found = client.response(timeout=120)
+            found = self.client.response(timeout=120)
             self.sent[str(command)] += 1
             self.failed[str(command)] += not found["success"]
+            succeeded = bool(found["success"])
+        return succeeded
+
+    def end(
+        self,
+        before: Sequence[tuple[Any, Any]],
+        ending: tuple[str, Any],
+        behind: Sequence[tuple[Any, Any]],
+    ) -> bool:
+        """Send a sequence whose last request ends the session, and some more behind it.
+
+        Returns:
+            Whether the program may have ended with it.
+        """
+        sequence = [*before, ending]
+        self._post(sequence)
+        with suppress(BrokenPipeError):
+            self._post(behind)
+        succeeded = self._receive(sequence)
+        command, arguments = ending
+        if command == "disconnect" and succeeded:
+            self.client.last_responses()
+            self.client.close()
+            return bool(arguments.get("terminateDebuggee"))
+        # The program ends, and the client is to disconnect then.
+        self._receive(behind)
+        self.client.disconnect()
+        return succeeded
 
     def _real(self, arguments: Any) -> Any:
         """The arguments, with numbers of things that exist in place of some others."""
@@ -230,10 +278,48 @@ def run(session: Session, examples: int, size: int, seed: int | None = None) -> 
         session.check(sequence)
 
     if seed is not None:
-        from hypothesis import seed as seeded
-
         send = seeded(seed)(send)
     send()
+
+
+def end_sessions(
+    begin: Callable[[], AbstractContextManager[tuple[Client, subprocess.Popen[bytes] | None]]],
+    examples: int,
+    seed: int = 1,
+) -> int:
+    """End sessions, each with a random sequence; return how many requests these had.
+
+    Args:
+        begin: begins a session, with its program if that was there before.
+        examples: how many.
+        seed: chooses the sequences.
+    """
+    sent = 0
+
+    @seeded(seed)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(endings())
+    def end(sequences: tuple[list[Any], tuple[str, Any], list[Any]]) -> None:
+        nonlocal sent
+        with begin() as (client, program):
+            session = Session(client)
+            session._note_stop()
+            may_end = session.end(*sequences)
+            sent += session.sent.total()
+            if program is not None and not may_end:
+                assert program.poll() is None, "the JVM has ended"
+                with jvmti.attach(program.pid, timeout=30) as vm:
+                    suspended = [one.name for one in vm.threads if one.state & _SUSPENDED]
+                    assert suspended == []
+
+    end()
+    return sent
 
 
 def main() -> None:
@@ -242,24 +328,36 @@ def main() -> None:
     parser.add_argument("--jvm", default="25")
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--late", action="store_true")
+    parser.add_argument("--endings", type=int, default=0, help="instead: end so many sessions")
     parser.add_argument("--seed", type=int, default=0)
     chosen = parser.parse_args()
     jvm = jvms.named(chosen.jvm)
     command = [str(jvm.java), "-cp", str(compiler.classes("Debugged")), "Debugged"]
-    program = None
-    began = time.monotonic()
-    total = 0
-    while total < chosen.requests:
+
+    @contextmanager
+    def begun() -> Iterator[tuple[Client, subprocess.Popen[bytes] | None]]:
+        program = None
         with ExitStack() as stack:
             client = stack.enter_context(closing(Client()))
             if chosen.late:
-                program = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+                program = subprocess.Popen(command, stdout=subprocess.PIPE)
                 stack.callback(program.wait)
                 stack.callback(program.kill)
-                time.sleep(2)
+                assert program.stdout is not None
+                program.stdout.readline()
                 client.attach(program.pid, line("GROSS"))
             else:
                 client.launch(line("GROSS"), command=command)
+            yield client, program
+
+    began = time.monotonic()
+    if chosen.endings:
+        total = end_sessions(begun, chosen.endings, chosen.seed)
+        print(f"{chosen.endings} sessions ended, {total:,} requests")
+        return
+    total = 0
+    while total < chosen.requests:
+        with begun() as (client, program):
             session = Session(client)
             run(session, min(100, (chosen.requests - total) // 15 + 1), 20, chosen.seed + total)
             total += session.sent.total()

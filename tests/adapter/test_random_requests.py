@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
 
-from adapter.client import Failed, line
-from adapter.random_requests import Session, run
+from adapter.client import Client, Failed, line
+from adapter.random_requests import Session, end_sessions, run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from adapter.conftest import Begin
+    from programs import JavaPrograms
 
 
 def test_each_request_of_a_random_sequence_is_answered_once_and_in_order(begin: Begin) -> None:
@@ -28,3 +32,22 @@ def test_each_request_of_a_random_sequence_is_answered_once_and_in_order(begin: 
         assert found["result"] == "2"
         break
     client.disconnect()
+
+
+def test_a_session_ends_whatever_comes_before_and_behind_the_request_for_it(
+    command: list[str], java_program: JavaPrograms
+) -> None:
+    """What comes before is answered; a program that was there before runs on, unless asked to end.
+
+    A request behind it may have no answer, never a wrong one.
+    """
+
+    @contextmanager
+    def begin() -> Iterator[tuple[Client, Any]]:
+        with closing(Client()) as client:
+            program = java_program("Debugged")
+            program.expect("ready")
+            client.attach(program.pid, line("GROSS"))
+            yield client, program.process
+
+    assert end_sessions(begin, 2) > 2
