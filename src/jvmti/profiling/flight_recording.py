@@ -88,10 +88,10 @@ class FlightRecording(Profile):
         for kind, interval in intervals.items():
             if kind is Kind.ALLOC:
                 raise ValueError("Flight Recorder takes samples of allocations a second, not bytes")
-            if self._vm.version.major < 17:
-                raise ValueError("an interval needs Flight Recorder of Java 17 or later")
             if kind is not Kind.LOCK and interval < 0.001:
                 raise ValueError(f"interval={interval!r}: Flight Recorder takes 1 ms at least")
+            if self._vm.version.major < 17:
+                raise ValueError("an interval needs Flight Recorder of Java 17 or later")
             setting = "threshold" if kind is Kind.LOCK else "period"
             events = _EVENTS[kind]
             if kind is Kind.CPU:

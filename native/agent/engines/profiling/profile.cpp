@@ -218,8 +218,11 @@ void Profile::collect(JNIEnv* jni) {
     if (one.virtual_id != 0) virtual_seen_ = now;
     take(jni, one);
   }
-  // A virtual thread may be over soon after its first sample, and many come after one.
-  bool soon = now - virtual_seen_ < kRecent || taken_.size() >= kMany;
+  // A virtual thread may be over soon after its first sample, and many come after one. Events name
+  // theirs at once, but for owners of locks.
+  bool may_end =
+      sampling_ == &kSignalSampling && major_version(agent.version) >= kFirstWithVirtualThreads;
+  bool soon = may_end || now - virtual_seen_ < kRecent || taken_.size() >= kMany;
   naming_ = soon ? kNamingSoon : kNaming;
 }
 
