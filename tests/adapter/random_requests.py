@@ -256,6 +256,16 @@ class Session:
         self._known = {"threadId": thread, "frameId": frame, "variablesReference": scope}
 
 
+def _settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
 def run(session: Session, examples: int, size: int, seed: int | None = None) -> None:
     """Send random sequences.
 
@@ -266,13 +276,7 @@ def run(session: Session, examples: int, size: int, seed: int | None = None) -> 
         seed: for the same ones again.
     """
 
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @_settings(examples)
     @given(st.lists(requests(), min_size=size // 2, max_size=size))
     def send(sequence: list[tuple[Any, Any]]) -> None:
         session.check(sequence)
@@ -297,13 +301,7 @@ def end_sessions(
     sent = 0
 
     @seeded(seed)
-    @settings(
-        max_examples=examples,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @_settings(examples)
     @given(endings())
     def end(sequences: tuple[list[Any], tuple[str, Any], list[Any]]) -> None:
         nonlocal sent

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from jvms import Jvm
     from jvmti.model.classes.java_class import Class, Field, Method
+    from jvmti.model.debug.stops import Stop, StopRequest
     from programs import JavaProgram, JavaPrograms
 
 #: How long a test waits for what must come, in seconds; nothing is measured by it.
@@ -75,3 +76,10 @@ def method(vm: jvmti.VM, name: str) -> Method:
 def field(vm: jvmti.VM, name: str) -> Field:
     """A field of its class."""
     return next(one for one in cls(vm).fields if one.name == name)
+
+
+def taken(stops: StopRequest) -> Stop:
+    """The next stop, which must come."""
+    stop = stops.next(SOON)
+    assert stop is not None
+    return stop

@@ -9,53 +9,21 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import jvmti
-from debug import stopping
-from debug.stopping import LINE, SOON
+from debug.stopping import LINE, SOON, taken
 from jvmti.expressions import evaluated
 from jvmti.instrumentation.probes import BadProbe
 from jvmti.interface.errors import NotAvailable, PauseTooLong, StopOver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from jvms import Jvm
-    from jvmti.model.debug.stops import Stop, StopRequest
-    from programs import JavaProgram, JavaPrograms
+    from jvmti.model.debug.stops import Stop
+    from programs import JavaProgram
 
 
-@pytest.fixture(scope="module", params=["natively", "late"])
-def way(request: pytest.FixtureRequest) -> str:
-    """Whether the VM would grant breakpoints, or the agent was attached late."""
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def program(jvm: Jvm, way: str, shared_java_program: JavaPrograms) -> JavaProgram:
-    return stopping.start(shared_java_program, jvm, late=way == "late")
-
-
-@pytest.fixture(scope="module")
-def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
-    with stopping.attached(program) as attached:
-        kept = stopping.cls(attached).fields  # they keep their class
-        yield attached
-    assert kept
-
-
-@pytest.fixture(autouse=True)
-def nothing_stops_any_more(vm: jvmti.VM, nothing_is_left: None) -> Iterator[None]:
-    """After a test there is no stop, and no handler has failed."""
-    yield
-    assert len(vm.breakpoints) == 0
-    assert vm.handler_errors == []
-
-
-def taken(stops: StopRequest) -> Stop:
-    """The next stop, which must come."""
-    stop = stops.next(SOON)
-    assert stop is not None
-    return stop
+pytestmark = pytest.mark.usefixtures("nothing_stops_any_more")
 
 
 def known(stop: Stop) -> dict[str, Any]:

@@ -15,14 +15,14 @@ import pytest
 
 import jvmti
 from debug import stopping
-from debug.stopping import LINE, SOON, method
+from debug.stopping import LINE, SOON, method, taken
 from jvmti.env.structures import LocalVariableEntry
 from jvmti.expressions import condition
 from jvmti.interface.capabilities import Capabilities
 from jvmti.interface.errors import ClassNotPrepared, NotAvailable, OpaqueFrame, StopOver
 from jvmti.layouts.conditions import RECORDED, RECORDS
 from jvmti.model.debug.conditions import ConditionError, ControllerCondition, compiled, parse
-from jvmti.model.debug.stops import Stop, StopRequest
+from jvmti.model.debug.stops import Stop
 from jvmti.operations.agent import AgentOperations
 from prepared import Prepared
 
@@ -34,31 +34,7 @@ if TYPE_CHECKING:
     from programs import JavaProgram, JavaPrograms
 
 
-@pytest.fixture(scope="module", params=["natively", "late"])
-def way(request: pytest.FixtureRequest) -> str:
-    """Whether the VM stops threads, or probes do, because the agent was attached late."""
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def program(jvm: Jvm, way: str, shared_java_program: JavaPrograms) -> JavaProgram:
-    return stopping.start(shared_java_program, jvm, late=way == "late")
-
-
-@pytest.fixture(scope="module")
-def vm(program: JavaProgram) -> Iterator[jvmti.VM]:
-    with stopping.attached(program) as attached:
-        kept = stopping.cls(attached).fields  # they keep their class
-        yield attached
-    assert kept
-
-
-@pytest.fixture(autouse=True)
-def nothing_stops_any_more(vm: jvmti.VM, nothing_is_left: None) -> Iterator[None]:
-    """After a test there is no stop, in Python or in the agent, and no handler has failed."""
-    yield
-    assert len(vm.breakpoints) == 0
-    assert vm.handler_errors == []
+pytestmark = pytest.mark.usefixtures("nothing_stops_any_more")
 
 
 @pytest.fixture
@@ -73,13 +49,6 @@ def run(program: JavaProgram) -> Iterator[Callable[[str, str, int], None]]:
     yield start
     for name in names:
         program.ask(f"join {name}", timeout=SOON)
-
-
-def taken(stops: StopRequest) -> Stop:
-    """The next stop, which must come."""
-    stop = stops.next(SOON)
-    assert stop is not None
-    return stop
 
 
 # ---- breakpoints ----------------------------------------------------------------------------

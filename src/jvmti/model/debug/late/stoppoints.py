@@ -5,21 +5,18 @@ The VM has no events for most of them, so probes stop the threads in every JVM.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from jvmti.instrumentation.probes import Operand, Probe, Step
 from jvmti.interface.constants import Event
-from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.signatures import parameters_of, signature_of
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site
 from jvmti.model.debug.late.stop_probes import ProbedFrame, stopping
-from jvmti.model.debug.stops import Stop, StopRequest, is_pattern
+from jvmti.model.debug.stops import Stop, StopRequest
 from jvmti.tracing.conditions import uses
 from jvmti.tracing.places import Place, condition_at
 
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
     from jvmti.model.threads.java_thread import Thread
     from jvmti.model.vm import VM
 
-_TYPES = {Kind.MEMBER: "S", Kind.ALL_PASSED: "A"}
-"""How the array of a stop has what is no object of the program."""
 _OBJECT = "Ljava/lang/Object;"
 
 
@@ -42,17 +37,15 @@ class ValuesAtPlace:
         stop: the stop that they are of, as soon as there is one.
 
     Args:
-        vm: the VM.
         probed: the frame that has stopped.
-        words: the names at such a place, in the order of the array.
+        words: the names of the values in the array, in its order.
     """
 
     stop: Stop | None = None
 
-    def __init__(self, vm: VM, probed: ProbedFrame, words: Iterable[str]) -> None:
-        self._vm = vm
+    def __init__(self, probed: ProbedFrame, words: Sequence[str]) -> None:
         self._probed = probed
-        self._words = list(words)
+        self._words = words
         self._site = probed.place.site
         self.member = self._site.member
 
@@ -186,6 +179,11 @@ def _class_of(value: Any) -> str:
     return _OBJECT if value is None else str(value.cls.signature)
 
 
+def words_at(place: Place) -> list[str]:
+    """The names of the values that the array of a stop has; the member is known by the place."""
+    return [name for name, one in place.words.items() if one.kind is not Kind.MEMBER]
+
+
 def probes_at(place: Place, condition: Sequence[Step]) -> list[Probe]:
     """Probes that stop threads at a place, with the values of its words in front of the variables.
 
@@ -194,7 +192,8 @@ def probes_at(place: Place, condition: Sequence[Step]) -> list[Probe]:
         condition: where it holds.
     """
     known = [
-        Operand(one.kind, _TYPES.get(one.kind, "L"), one.number) for one in place.words.values()
+        Operand(one.kind, "A" if one.kind is Kind.ALL_PASSED else "L")
+        for one in (place.words[name] for name in words_at(place))
     ]
     return place.probes(stopping(*known), condition, times=uses(condition, Kind.TOOK))
 
@@ -226,7 +225,7 @@ class Stoppoint(StopRequest):
         self.place = place
         self.when = when if isinstance(when, str) else None
         self._at = Place.of(place)
-        self._words = list(self._at.words)
+        self._words = words_at(self._at)
         steps = condition_at(self.when, over, self._at.words)
         super().__init__(
             vm,
@@ -266,9 +265,6 @@ class Stoppoint(StopRequest):
             # As for breakpoints: in front of the probes of sets that were opened before.
             breakpoints.step_probes  # noqa: B018
         self._make_probes(Event.BREAKPOINT, self._plan)
-        if by_probes:
-            # With the same change of the classes, so that steps have somewhere to end.
-            breakpoints.step_probes.announce(self, self._methods())
         assert self._probes is not None
         self._probes.arm_all()
         if by_probes:
@@ -287,17 +283,6 @@ class Stoppoint(StopRequest):
             self._open()
         self._unmake(waiting)
 
-    def _methods(self) -> list[Method]:
-        """Methods of loaded classes that may have such a place, if the place names a class."""
-        found: list[Method] = []
-        for classes, methods in self._at.owners:
-            if classes is None or is_pattern(classes):
-                continue
-            for cls in self._vm.classes.named(classes):
-                with contextlib.suppress(ClassNotPrepared):
-                    found += [one for one in cls.methods if fnmatchcase(one.name, methods or "*")]
-        return [one for one in found if not (one.is_native or one.is_abstract)]
-
     @property
     def places(self) -> int:
         """The number of places that have it so far, also in classes that were loaded since."""
@@ -309,7 +294,7 @@ class Stoppoint(StopRequest):
         return not self.places
 
     def _about_probe(self, probed: ProbedFrame) -> dict[str, Any]:
-        known = ValuesAtPlace(self._vm, probed, self._words)
+        known = ValuesAtPlace(probed, self._words)
         about: dict[str, Any] = {"at_place": known}
         if "exception" in self._words:
             about["exception"] = known.value
