@@ -137,8 +137,8 @@ class Place(NamedTuple):
         Raises:
             BadProbe: it is none.
         """
-        word, space, rest = text.strip().partition(" ")
-        if space and word in KINDS:
+        if is_kind(text):
+            word, _, rest = text.strip().partition(" ")
             return _of_kind(word, rest)
         text, more = conditions_of(text)
         match = re.fullmatch(r"(?P<name>[^:@()\s]+)(?:(?P<mark>[:@])(?P<number>\d{1,9}))?", text)
@@ -202,6 +202,12 @@ def at_place(operand: Operand) -> Operand:
     return operand._replace(kind=Kind.LOCAL) if operand.kind is Kind.NAMED else operand
 
 
+def is_kind(text: str) -> bool:
+    """Whether a place is of a kind that its first word names: ``return com.acme.Order.add``."""
+    word, space, _ = text.strip().partition(" ")
+    return bool(space) and word in KINDS
+
+
 def at_line(place: str, line: int) -> str:
     """A place at a line of a class or a method, from the name of either.
 
@@ -236,4 +242,4 @@ def _of_kind(word: str, rest: str) -> Place:
     return Place(where.site, where.number, ((where.classes, where.methods),), more)
 
 
-__all__ = ["ELSEWHERE", "KINDS", "WORDS", "Place", "at_line", "at_place", "condition_at"]
+__all__ = ["ELSEWHERE", "KINDS", "WORDS", "Place", "at_line", "at_place", "condition_at", "is_kind"]

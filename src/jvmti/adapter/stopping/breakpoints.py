@@ -24,7 +24,7 @@ from jvmti.interface.errors import Error
 from jvmti.model.debug.breakpoints import Breakpoint
 from jvmti.model.debug.late.stop_probes import exactly
 from jvmti.text.printable import printable
-from jvmti.tracing.places import KINDS
+from jvmti.tracing.places import is_kind
 
 if TYPE_CHECKING:
     from jvmti.adapter.code.source_places import Shown, SourcePlaces
@@ -410,8 +410,7 @@ class BreakpointRequests:
         wanted: list[tuple[Hashable, Create]] = []
         for item in given.each("breakpoints"):
             name, rule = item.text("name").strip(), Rule.of(item)
-            word, space, _ = name.partition(" ")
-            create = self._at_place if space and word in KINDS else self._at_method
+            create = self._at_place if is_kind(name) else self._at_method
             wanted.append(((name, rule), create(name, rule)))
         return self.response(self.replace("functions", wanted))
 

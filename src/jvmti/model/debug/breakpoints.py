@@ -30,7 +30,7 @@ from jvmti.model.debug.stops import Stop, StopRequest, is_pattern
 from jvmti.model.debug.variables import parameters
 from jvmti.text.names import suggestion
 from jvmti.text.printable import printable
-from jvmti.tracing.places import KINDS
+from jvmti.tracing.places import is_kind
 from jvmti.tracing.without_code import check_has_code
 
 if TYPE_CHECKING:
@@ -677,7 +677,7 @@ def class_patterns(classes: Any) -> str:
             "for a Method that you have, call its method breakpoint"
         )
     for one in patterns:
-        if one.partition(" ")[0] in KINDS and " " in one:
+        if is_kind(one):
             raise ValueError(f"{one!r} is a kind of place: vm.stop_at({one!r}) stops threads there")
     return "\n".join(patterns)
 

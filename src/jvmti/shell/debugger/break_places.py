@@ -10,7 +10,7 @@ from jvmti.interface.errors import ClassNotPrepared
 from jvmti.interface.frozen import frozen
 from jvmti.model.debug.conditions import ConditionError
 from jvmti.shell.registry import UsageError, unquoted
-from jvmti.tracing.places import KINDS
+from jvmti.tracing.places import KINDS, is_kind
 
 if TYPE_CHECKING:
     from jvmti.model.classes.java_class import Class
@@ -91,12 +91,6 @@ def _behind(word: re.Pattern[str], text: str) -> tuple[str, str | None]:
         if before.count('"') % 2 == 0 and before.count("'") % 2 == 0:
             return before.strip(), text[found.end() :].strip()
     return text.strip(), None
-
-
-def is_kind(place: str) -> bool:
-    """Whether a place is of a kind that its first word names: ``return com.acme.Order.add``."""
-    word, space, _ = place.partition(" ")
-    return bool(space) and word in KINDS
 
 
 def place_text(vm: VM, text: str, frame: Frame | None) -> str:

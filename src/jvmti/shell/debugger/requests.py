@@ -90,6 +90,7 @@ def tbreak(vm: VM, names: Mapping[str, Any], text: str) -> None:
 
 def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
     from jvmti.shell.debugger import break_places
+    from jvmti.tracing.places import is_kind
 
     debugger = debugger_of(vm, names)
     wanted = break_places.wanted(text)
@@ -100,7 +101,7 @@ def _set(vm: VM, names: Mapping[str, Any], text: str, *, once: bool) -> None:
             raise UsageError("a logpoint takes `every N` and `if CONDITION`")
         _set_logpoint(debugger, names, place, wanted)
         return
-    if break_places.is_kind(place):
+    if is_kind(place):
         _set_at(debugger, names, text, wanted, once=once)
         return
     made, condition = _placed(debugger, names, place, wanted)
