@@ -14,15 +14,12 @@ namespace jvmti {
 namespace {
 
 // In memory where there is such a directory: the parts are as large as the whole.
-constexpr const char* kPlaces[] = {"/dev/shm/jvmti-XXXXXX", "/tmp/jvmti-XXXXXX"};
+constexpr const char* kPlaces[] = {"/dev/shm", "/tmp"};
 constexpr char kLink[] = "/heap.hprof";
 
 bool has_space(const char* place, int64_t capacity) {
-  char directory[TemporaryFiles::kLongestName];
-  snprintf(directory, sizeof directory, "%s", place);
-  *std::strrchr(directory, '/') = '\0';
   struct statvfs about{};
-  if (statvfs(directory, &about) != 0) return false;
+  if (statvfs(place, &about) != 0) return false;
   bool enough = about.f_bavail * about.f_frsize >= static_cast<uint64_t>(capacity);
   if (!enough) errno = ENOSPC;
   return enough;
@@ -45,7 +42,8 @@ bool TemporaryFiles::name_for(int descriptor, int64_t capacity, char* name) {
     made = false;
     for (const char* place : kPlaces) {
       if (!has_space(place, capacity)) continue;
-      snprintf(file.name, sizeof file.name, "%s", place);
+      // With the process in it: nobody removes the directory of one that is killed meanwhile.
+      snprintf(file.name, sizeof file.name, "%s/jvmti-%d-XXXXXX", place, getpid());
       if (mkdtemp(file.name) == nullptr) continue;
       std::strcat(file.name, kLink);
       made = symlink(real, file.name) == 0;

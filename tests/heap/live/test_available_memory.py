@@ -36,13 +36,6 @@ def beside_small(*places: str) -> list[str]:
     return ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh"]
 
 
-def left_beside(pid: int) -> list[Path]:
-    return [
-        path for place in ("dev/shm", "tmp")
-        for path in Path(f"/proc/{pid}/root/{place}").glob("jvmti-??????")
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("small", [("/dev/shm",), ("/tmp",), ("/dev/shm", "/tmp")])
 def test_parts_of_a_dump_go_where_there_is_room(
     small: tuple[str, ...], java_program: programs.JavaPrograms, jvm: jvms.Jvm, tmp_path: Path
@@ -66,7 +59,6 @@ def test_parts_of_a_dump_go_where_there_is_room(
         # The session goes on.
         assert vm.heap.histogram(classes="Holdings$Order").count.tolist() == [1000]
     assert left_behind(started.pid) == []
-    assert left_beside(started.pid) == []
 
 
 class Group:

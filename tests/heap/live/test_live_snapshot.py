@@ -29,26 +29,26 @@ while True:
 """
 
 
+def kept(pid: int) -> set[str]:
+    """Dumps that the process keeps open, and its directories for parts of one."""
+    links = set()
+    for descriptor in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            links.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
+        except FileNotFoundError:
+            continue  # closed meanwhile
+    return {link for link in links if "heap dump" in link} | {
+        str(path)
+        for place in ("dev/shm", "tmp")
+        for path in Path(f"/proc/{pid}/root/{place}").glob(f"jvmti-{pid}-??????")
+    }
+
+
 def left_behind(pid: int) -> list[str]:
-    """Dumps that the process keeps open, and directories for parts of one that nobody removes."""
-
-    def there() -> set[str]:
-        links = set()
-        for descriptor in os.listdir(f"/proc/{pid}/fd"):
-            try:
-                links.add(os.readlink(f"/proc/{pid}/fd/{descriptor}"))
-            except FileNotFoundError:
-                continue  # closed meanwhile
-        return {link for link in links if "heap dump" in link} | {
-            str(path) for place in ("/dev/shm", "/tmp") for path in Path(place).glob("jvmti-??????")
-        }
-
-    # Other tests make dumps of their own meanwhile; theirs do not stay.
-    stayed = there()
+    # The agent may still end the session of a controller that is gone.
     deadline = time.monotonic() + 20
-    while stayed and time.monotonic() < deadline:
+    while (stayed := kept(pid)) and time.monotonic() < deadline:
         time.sleep(0.05)
-        stayed &= there()
     return sorted(stayed)
 
 
@@ -128,6 +128,16 @@ def test_a_name_that_was_not_lent_is_refused(vm: jvmti.VM) -> None:
         operations.open_temporary_file(0)
 
 
+def test_a_directory_for_parts_goes_with_the_session(program: programs.JavaProgram) -> None:
+    with (
+        jvmti.attach(program.pid) as vm,
+        open(os.memfd_create("jvmti heap dump"), "rb") as file,
+    ):
+        AgentOperations(vm._session, descriptor=file.fileno()).open_temporary_file(1)
+        assert len(kept(program.pid)) == 2
+    assert left_behind(program.pid) == []
+
+
 @pytest.mark.parametrize("after", [0.0, 0.02, 0.1, 0.3])
 def test_a_controller_killed_in_a_dump_leaves_nothing(
     after: float, changing: programs.JavaProgram
@@ -136,10 +146,7 @@ def test_a_controller_killed_in_a_dump_leaves_nothing(
         assert controller.stdout.readline() == "ready\n"
         time.sleep(after)
         controller.kill()
-    deadline = time.monotonic() + 20
-    while left_behind(changing.pid):
-        assert time.monotonic() < deadline, left_behind(changing.pid)
-        time.sleep(0.02)
+    assert left_behind(changing.pid) == []
     with jvmti.attach(changing.pid) as vm:
         assert len(vm.heap.snapshot().objects("Holdings$Order")) > 0
 
