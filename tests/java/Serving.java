@@ -17,7 +17,7 @@ import java.util.concurrent.locks.ReentrantLock;
  * each path; {@code sleep N} (wall-clock time), {@code allocate N} (bytes, of which those of orders
  * stay), {@code enter N} (nanoseconds of waiting for a monitor) and {@code lock N} (the same for a
  * lock of java.util.concurrent) likewise; {@code hang} handles one that does not end until the next
- * line.
+ * line, with others within it; {@code long} handles requests whose paths are long.
  */
 public class Serving {
   interface Named {}
@@ -46,7 +46,7 @@ public class Serving {
 
   static void use(String path, int amount) {
     long began = System.nanoTime();
-    if (how.equals("serve")) {
+    if (how.equals("serve") || how.equals("hang") || how.equals("long")) {
       burn(amount * 100_000L);
     } else if (how.equals("sleep")) {
       LockSupport.parkNanos(amount * 1_000_000L);
@@ -110,8 +110,17 @@ public class Serving {
 
   void hang(Request request) {
     while (hanging) {
-      burn(1_000_000);
+      handle(new Request("/within", 10));
       LockSupport.parkNanos(1_000_000); // two of these would take all of a machine
+    }
+  }
+
+  void serveLong(int rounds) {
+    for (int round = 0; round < rounds; round++) {
+      for (int length : new int[] {300, 600}) {
+        handle(new Request("/" + "x".repeat(length) + "/a", 10));
+        handle(new Request("/" + "x".repeat(length) + "/b", 10));
+      }
     }
   }
 
@@ -157,6 +166,8 @@ public class Serving {
         Runnable work =
             hanging
                 ? () -> serving.hang(new Request("/hanging", 0))
+                : how.equals("long")
+                ? () -> serving.serveLong(Integer.parseInt(words[1]))
                 : () -> serving.serve(Integer.parseInt(words[1]));
         threads[i] = new Thread(work, "server " + i);
         threads[i].start();

@@ -114,6 +114,31 @@ def test_a_request_that_has_not_ended_has_its_time(vm: jvmti.VM, serving: JavaPr
     assert profile.by("label")["/hanging"].weight >= part.weight > 0
 
 
+def test_a_request_that_has_not_ended_has_the_time_of_those_within_it(
+    vm: jvmti.VM, serving: JavaProgram
+) -> None:
+    with vm.profile("cpu", interval=0.005, by="Serving.han*(arg0).path") as profile:
+        assert serving.ask("hang") == "hanging"
+        time.sleep(0.5)
+        running = set(profile.update().with_frame("Serving.hang").by("label"))
+        serving.ask("on")
+    assert running == {"/hanging"}
+    assert set(profile.with_frame("Serving.hang").by("label")) == {"/hanging"}
+
+
+def test_requests_with_long_names_stay_apart(vm: jvmti.VM, serving: JavaProgram) -> None:
+    with vm.profile("cpu", interval=0.005, by=BY_PATH) as profile:
+        serving.ask("long 2", timeout=60)
+    same = "/" + "x" * 300
+    assert {f"{same}/a", f"{same}/b"} < set(profile.labels)
+    (cut,) = {one for one in profile.labels if len(one) > 400}
+    assert cut == "/" + "x" * (len(cut) - 2) + "…"
+    assert any("Names of requests that end with …" in note for note in profile.limits[0].notes)
+    with vm.profile("cpu", interval=0.005, by=BY_PATH) as profile:
+        serving.ask("serve 1", timeout=60)
+    assert not any("end with …" in note for note in profile.limits[0].notes)
+
+
 def test_probes_of_requests_go_with_the_profile(vm: jvmti.VM, serving: JavaProgram) -> None:
     cls = vm.find_class("Serving")
     with vm.trace("Serving.burn"):

@@ -23,12 +23,14 @@ from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, r
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
 from jvmti.tracing.declared_values import check_values
 from jvmti.tracing.records.recorder import Recorder
-from jvmti.tracing.records.sites import Site
+from jvmti.tracing.records.sites import RecordedObject, Site
 from jvmti.tracing.summaries import OTHERS, key_name
 from jvmti.tracing.traced_vm import TracedVM
 
 _BY = re.compile(r"(?P<method>[^()\s]+)(?:\((?P<value>\w*)\)(?P<path>(?:\.\w+)*))?")
 _MOST_LABELS = 10_000
+_LONGEST_NAME = 448
+"""Bytes of a name; with its head, the record of a request has 512."""
 _STARTED = "request started"
 _NEVER = numpy.iinfo(numpy.int64).max
 
@@ -74,7 +76,7 @@ class Requests(Recorder[Any, Any]):
             operands = (operand._replace(path=path),)
         elif match["path"]:
             raise BadProbe(f"by={by!r}: say whose field it is, as in run(this).name")
-        shape = RecordShape.of(64, objects=1)
+        shape = RecordShape.of(_LONGEST_NAME, objects=1, numbers=0)
         place = place_of(match["method"])
         head = (Operand(Kind.NUMBER, "I", 0), Operand(Kind.SITE, "I"))
         began = Operand(Kind.KEPT, "J", text=_STARTED)
@@ -88,6 +90,7 @@ class Requests(Recorder[Any, Any]):
         self._entries: list[tuple[NDArray[Any], ...]] = []
         self._calls: list[tuple[NDArray[Any], ...]] = []
         self._labels: dict[str, int] = {}
+        self._cut_name = False
         super().__init__(vm, probes, shape, limit=None)
         try:
             self._arm(max_pause)
@@ -149,6 +152,7 @@ class Requests(Recorder[Any, Any]):
         found = []
         for one in distinct:
             value = start.read(memoryview(one.tobytes()), self._class_names, self._shape.text_size)
+            self._cut_name |= isinstance(value, RecordedObject) and value.is_cut
             found.append(self._number_of(key_name(value)))
         return numpy.array(found, numpy.int32)[inverse]
 
@@ -168,6 +172,11 @@ class Requests(Recorder[Any, Any]):
         # An object whose class nobody knows beforehand may have the field or not.
         if set(self._labels) == {"?"}:
             return f"No request has a name: none had a value for by={self.by!r}."
+        if self._cut_name:
+            return (
+                f"Names of requests that end with … had more than {_LONGEST_NAME} bytes: those "
+                "that differ only behind that count as one."
+            )
         return None
 
     # ---- samples ---------------------------------------------------------------------------------
@@ -200,7 +209,8 @@ class Requests(Recorder[Any, Any]):
             if not len(mine):
                 continue
             here, there = entries[0] == thread, calls[0] == thread
-            spans = _spans(entries[1][here], entries[2][here], calls[1][there], calls[2][there])
+            known = entries[1][here], entries[2][here], calls[1][there], calls[2][there]
+            spans = _spans(*known, complete=not self.dropped)
             starts, ends, labels = spans
             # A virtual thread's sample stands for others, too, and is as long as nobody knows.
             if passed[mine[0]] and not threads.virtual[samples.thread[mine[0]]]:
@@ -243,9 +253,21 @@ def _cut(samples: Samples, since: int, spans: Spans) -> dict[str, NDArray[Any]]:
 
 
 def _spans(
-    entered: NDArray[Any], labels: NDArray[Any], started: NDArray[Any], ended: NDArray[Any]
+    entered: NDArray[Any],
+    labels: NDArray[Any],
+    started: NDArray[Any],
+    ended: NDArray[Any],
+    complete: bool,
 ) -> Spans:
-    """The outermost calls of one thread: when they began and ended, and their labels."""
+    """The outermost calls of one thread: when they began and ended, and their labels.
+
+    Args:
+        entered: when calls began, by the records of their beginnings.
+        labels: the numbers of these calls' names.
+        started: when calls that have ended began, by the records of their ends.
+        ended: when they ended.
+        complete: whether no record is missing.
+    """
     order = numpy.argsort(entered, kind="stable")
     entered, labels = entered[order], labels[order]
     order = numpy.argsort(started, kind="stable")
@@ -255,12 +277,17 @@ def _spans(
     known = first < len(entered)
     known[known] = entered[first[known]] <= ended[known]
     started, ended, first = started[known], ended[known], first[known]
-    # Those without an end are running.
+    # Those without an end are running, with the calls in them that have ended; or their ends were
+    # dropped, if others ended later.
     running = numpy.setdiff1d(numpy.arange(len(entered)), first)
-    running = running[entered[running] > ended.max(initial=-1)][:1]
+    if not complete:
+        running = running[entered[running] > ended.max(initial=-1)]
+    running = running[:1]
     starts = numpy.concatenate([started, entered[running]])
     ends = numpy.concatenate([ended, numpy.full(len(running), _NEVER)])
     found = numpy.concatenate([labels[first], labels[running]])
+    order = numpy.argsort(starts, kind="stable")
+    starts, ends, found = starts[order], ends[order], found[order]
     latest = numpy.maximum.accumulate(ends) if len(ends) else ends
     outer = numpy.ones(len(starts), numpy.bool_)
     outer[1:] = starts[1:] >= latest[:-1]

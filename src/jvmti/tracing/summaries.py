@@ -174,7 +174,9 @@ def key_name(value: Any) -> str:
         return value[0] if value else MISSING
     if isinstance(value, str):
         return value
-    if isinstance(value, RecordedObject) and value.kind is not RecordedKind.STRING:
+    if isinstance(value, RecordedObject):
+        if value.kind is RecordedKind.STRING:
+            return f"{value.text}…" if value.is_cut else f"{value.text}"
         if value.kind is RecordedKind.CLASS:
             return f"{value.text}"
         if value.text is None and value.kind is not RecordedKind.ABSENT:
