@@ -11,6 +11,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <time.h>
 
 #include "base/no_copy.h"
@@ -128,6 +129,24 @@ class Condition {
 
  private:
   pthread_cond_t condition_ = PTHREAD_COND_INITIALIZER;
+};
+
+// For one thread that waits, and for others, also in signal handlers, that wake it.
+class Semaphore : NoCopy {
+ public:
+  Semaphore() { sem_init(&semaphore_, 0, 0); }
+  ~Semaphore() { sem_destroy(&semaphore_); }
+  void post() { sem_post(&semaphore_); }
+  // Until it is posted, the time runs out, or a signal comes. All posts count as one.
+  void wait(int milliseconds) {
+    timespec until = time_in(milliseconds);
+    sem_timedwait(&semaphore_, &until);
+    while (sem_trywait(&semaphore_) == 0) {
+    }
+  }
+
+ private:
+  sem_t semaphore_;
 };
 
 }  // namespace jvmti

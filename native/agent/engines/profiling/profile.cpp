@@ -8,7 +8,6 @@
 
 #include "agent/channels/channel.h"
 #include "agent/engines/profiling/samplings.h"
-#include "agent/engines/profiling/threads/virtual_threads.h"
 #include "agent/sessions/environments.h"
 #include "base/clock.h"
 
@@ -161,9 +160,9 @@ void Profile::stop(JNIEnv* jni) {
 }
 
 void Profile::halt_thread() {
-  Locked locked(mutex_);
   halting_ = true;
-  changed_.notify_all();
+  awaited_.post();
+  Locked locked(mutex_);
   while (serving_) changed_.wait(mutex_);
 }
 
@@ -207,6 +206,7 @@ void Profile::add(const Sample& sample) {
 
 // Gives what is new its names, and keeps it to be read.
 void Profile::collect(JNIEnv* jni) {
+  naming_ = kNaming;  // before samples are taken: whoever adds one later may want it sooner
   Sample sample;
   taken_.clear();
   while (ring_.take(&sample)) {
@@ -218,12 +218,12 @@ void Profile::collect(JNIEnv* jni) {
     if (one.virtual_id != 0) virtual_seen_ = now;
     take(jni, one);
   }
-  // A virtual thread may be over soon after its first sample, and many come after one. Events name
-  // theirs at once, but for owners of locks.
-  bool may_end =
-      sampling_ == &kSignalSampling && major_version(agent.version) >= kFirstWithVirtualThreads;
-  bool soon = may_end || now - virtual_seen_ < kRecent || taken_.size() >= kMany;
-  naming_ = soon ? kNamingSoon : kNaming;
+  if (now - virtual_seen_ < kRecent || taken_.size() >= kMany) naming_ = kNamingSoon;
+}
+
+// A virtual thread may be over soon after its first sample, and many come after one.
+void Profile::name_soon() {
+  if (naming_.exchange(kNamingSoon) != kNamingSoon) awaited_.post();
 }
 
 void Profile::take(JNIEnv* jni, const Sample& sample) {
@@ -327,12 +327,6 @@ void JNICALL Profile::serve(jvmtiEnv*, JNIEnv* jni, void* what) {
   // From here on the profile may be gone.
 }
 
-void Profile::hurry() {
-  Locked locked(mutex_);
-  hurried_ = true;
-  changed_.notify_all();
-}
-
 void Profile::work(JNIEnv* jni) {
   int64_t named = nanoseconds_now();
   naming_ = kNamingSoon;
@@ -352,13 +346,9 @@ void Profile::work(JNIEnv* jni) {
       // Shorter than what a condition waits for.
       timespec shortly{0, wait < 0 ? 0 : wait};
       nanosleep(&shortly, nullptr);
-      Locked locked(mutex_);
-      if (halting_) return;
-      continue;
+    } else {
+      awaited_.wait(static_cast<int>((wait + 500000) / 1000000));
     }
-    Locked locked(mutex_);
-    if (!halting_ && !hurried_) changed_.wait(mutex_, static_cast<int>((wait + 500000) / 1000000));
-    hurried_ = false;
     if (halting_) return;
   }
 }

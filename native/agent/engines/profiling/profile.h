@@ -86,7 +86,9 @@ class Profile : NoCopy {
   const TraceTable& traces() const { return traces_; }
   uint32_t new_thread() { return threads++; }
   // Has the profile's thread look now, and not only when it wanted to.
-  void hurry();
+  void hurry() { awaited_.post(); }
+  // Has it look for new names often from now on. Also in a signal handler.
+  void name_soon();
 
   const uint32_t number;
   const ProfileRequest request;
@@ -135,9 +137,9 @@ class Profile : NoCopy {
 
   Mutex mutex_{Guards::kLists};
   Condition changed_;
-  bool halting_ = false;
   bool serving_ = false;
-  bool hurried_ = false;
+  Semaphore awaited_;
+  std::atomic<bool> halting_{false};
 };
 
 constexpr int64_t kNoTime = 0;

@@ -123,6 +123,7 @@ void sample(Profile& profile, SignalSource& source, int64_t used, void* context)
   }
   profile.add(frames, count, source.thread, weight, SampleState::kRunning, mounted);
   walk->end();
+  if (mounted != 0) profile.name_soon();
 }
 
 void on_signal(int, siginfo_t* info, void* context) {
