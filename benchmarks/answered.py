@@ -21,23 +21,13 @@ from typing import Any
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "tests")]
 
-from run import best, compile_program, machine, ratio_of, time_of  # noqa: E402
+from run import best, compile_floor, compile_program, machine, ratio_of, time_of  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from processors import PLACES  # noqa: E402
 
 Figures = dict[str, float]
-
-
-def build_floor(directory: Path) -> Path:
-    """The agent of empty callbacks."""
-    include = jvms.named("25").home / "include"
-    library = directory / "libfloor.so"
-    command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, HERE / "floors" / "answered.cpp"]
-    subprocess.run(command, check=True)
-    return library
 
 
 class Program:
@@ -209,7 +199,7 @@ def main() -> int:
         directory = Path(name)
         for source in ("Answered", "JdiBreakpoint"):
             compile_program(jdk, source, directory)
-        library = build_floor(directory)
+        library = compile_floor("answered", directory)
         for version in chosen.jvm.split(","):
             jvm = jvms.named(version)
             debugged = jvm

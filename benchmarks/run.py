@@ -52,6 +52,18 @@ def compile_program(jdk: Path, name: str, to: Path) -> None:
     )
 
 
+def compile_floor(name: str, to: Path) -> Path:
+    """The agent of one of the folder floors, as a library in another folder."""
+    include = jvms.named("25").home / "include"
+    library = to / f"libfloor_{name}.so"
+    subprocess.run(
+        ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include, "-I", include / "linux",
+         "-o", library, HERE / "floors" / f"{name}.cpp"],
+        check=True,
+    )  # fmt: skip
+    return library
+
+
 @contextmanager
 def target(jvm: jvms.Jvm, classes: Path, *options: str) -> Iterator[tuple[int, list[str]]]:
     """The Java program that is looked at: its process id, and what it printed before "ready"."""

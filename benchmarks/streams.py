@@ -26,7 +26,7 @@ PROGRAMS = HERE / "java"
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "tests")]
 
-from run import compile_program  # noqa: E402
+from run import compile_floor, compile_program  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -261,17 +261,6 @@ def table(
     return "\n".join(lines)
 
 
-def compile_floor(to: Path) -> Path:
-    include = jvms.named("25").home / "include"
-    library = to / "libfloor.so"
-    subprocess.run(
-        ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", f"-I{include}", f"-I{include}/linux",
-         "-o", library, HERE / "floors" / "streams.cpp"],
-        check=True,
-    )  # fmt: skip
-    return library
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="17,25")
@@ -296,7 +285,7 @@ def main() -> None:
             check=True,
         )
         compile_program(jdk, "JdiStreaming", classes)
-        library = compile_floor(classes)
+        library = compile_floor("streams", classes)
         for name in arguments.jvm.split(","):
             jvm = jvms.named(name)
             figures = measure(jvm, classes, library, arguments.rounds, arguments.only)

@@ -20,7 +20,7 @@ from typing import Any
 BENCHMARKS = Path(__file__).parents[1]
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests")]
 
-from run import best, compile_program, machine, time_of  # noqa: E402
+from run import best, compile_floor, compile_program, machine, time_of  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -46,15 +46,6 @@ def tagged(class_tag: int, size: int, tag: Any, length: int) -> HeapVisitControl
     """Write an object's tag."""
     tag.value = 7
     return ON
-
-
-def build_floor(directory: Path) -> Path:
-    include = jvms.named("25").home / "include"
-    library = directory / "libfloor.so"
-    command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, BENCHMARKS / "floors" / "walk.cpp"]
-    subprocess.run(command, check=True)
-    return library
 
 
 def measure(jvm: jvms.Jvm, classes: Path, library: Path, objects: int) -> dict[str, float]:
@@ -111,7 +102,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         compile_program(jdk, "Walked", directory)
-        library = build_floor(directory)
+        library = compile_floor("walk", directory)
         for version in chosen.jvm.split(","):
             runs = []
             for placed in PLACES:

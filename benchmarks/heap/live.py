@@ -23,7 +23,9 @@ from typing import Any
 BENCHMARKS = Path(__file__).parents[1]
 PROGRAMS = BENCHMARKS / "java"
 ROOT = BENCHMARKS.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests")]
+
+from run import compile_floor  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -31,7 +33,6 @@ from jvmti.heap import Snapshot  # noqa: E402
 from jvmti.target import hotspot  # noqa: E402
 
 README = BENCHMARKS / "README.md"
-FLOOR = BENCHMARKS / "floors" / "heap.cpp"
 MARKS = ("<!-- heap figures -->", "<!-- end of heap figures -->")
 
 
@@ -49,28 +50,6 @@ def program(jvm: jvms.Jvm, classes: Path, millions: float) -> Iterator[int]:
             yield process.pid
         finally:
             process.stdin.close()
-
-
-def built(directory: Path) -> Path:
-    """The agent that only counts."""
-    library = directory / "libfloorheap.so"
-    include = jvms.named("25").home / "include"
-    subprocess.run(
-        [
-            *("c++", "-O2", "-shared", "-fPIC", "-std=c++17", "-fno-exceptions"),
-            *(
-                "-I",
-                include,
-                "-I",
-                include / "linux",
-                "-o",
-                library,
-                FLOOR,
-            ),
-        ],
-        check=True,
-    )
-    return library
 
 
 def timed(rounds: int, action: Callable[[], Any]) -> tuple[float, Any]:
@@ -260,7 +239,7 @@ def main() -> int:
             ],
             check=True,
         )
-        floor = built(classes)
+        floor = compile_floor("heap", classes)
         for name in given.jvm.split(","):
             jvm = jvms.named(name)
             for millions in map(float, given.millions.split(",")):

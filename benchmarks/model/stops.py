@@ -20,23 +20,13 @@ BENCHMARKS = Path(__file__).parents[1]
 sys.path[:0] = [str(BENCHMARKS), str(BENCHMARKS.parent / "tests")]
 
 from answered import Program  # noqa: E402
-from run import best, compile_program, machine, time_of  # noqa: E402
+from run import best, compile_floor, compile_program, machine, time_of  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
 from processors import PLACES  # noqa: E402
 
 Figures = dict[str, float]
-
-
-def build_floor(directory: Path) -> Path:
-    """The agent in C++."""
-    include = jvms.named("25").home / "include"
-    library = directory / "libfloor.so"
-    command = ["c++", "-O2", "-std=c++17", "-shared", "-fPIC", "-I", include]
-    command += ["-I", include / "linux", "-o", library, BENCHMARKS / "floors" / "stopped.cpp"]
-    subprocess.run(command, check=True)
-    return library
 
 
 @contextmanager
@@ -149,7 +139,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
         compile_program(jdk, "Stopped", directory)
-        library = build_floor(directory)
+        library = compile_floor("stopped", directory)
         for version in chosen.jvm.split(","):
             jvm = jvms.named(version)
             runs = []

@@ -7,6 +7,8 @@ is taken, divided by that without one: the median over rounds in which everybody
 order by chance, each beside the turns without a profile before and after it. So other work on the
 machine does little harm. A turn begins a moment after the profile does, and so does one after it:
 what a profile of locks changes in the JDK's classes is compiled anew each time.
+Of processor time the third column is a handler that does nothing (`floors/signals.cpp`): what the
+kernel takes for as many signals.
 Each 10 ms a profile of processor time costs less than turns stray by. So its cost is found from
 that of ten times as many samples, and from the processor time of the agent's own threads.
 `benchmarks/profiling/accuracy.py` has how right profiles are.
@@ -30,7 +32,7 @@ BENCHMARKS = Path(__file__).parents[1]
 ROOT = BENCHMARKS.parent
 sys.path[:0] = [str(BENCHMARKS), str(ROOT / "tests"), str(ROOT / "scripts")]
 
-from run import compile_program, machine, piped  # noqa: E402
+from run import compile_floor, compile_program, machine, piped  # noqa: E402
 
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
@@ -178,9 +180,30 @@ def beside(peer: AsyncProfiler, options: str) -> Turn:
     return turn
 
 
-def row(what: str, ours: Cost, theirs: Cost | None, asked: str, good: bool) -> None:
+def with_empty_handler(vm: jvmti.VM, library: Path, milliseconds: int) -> Turn:
+    """Turns with signals, each so many milliseconds of a thread, whose handler does nothing."""
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        ask(f"start {milliseconds * 1_000_000}")
+        try:
+            yield
+        finally:
+            ask("stop")
+
+    def ask(what: str) -> None:
+        answer = vm.diagnostic_command(f'JVMTI.agent_load {library} "{what}"')
+        if "return code: 0" not in answer:
+            raise RuntimeError(f"the handler that does nothing: {answer}")
+
+    return turn
+
+
+def row(what: str, ours: Cost, theirs: Cost | None, asked: str, good: bool,
+        empty: Cost | None = None) -> None:  # fmt: skip
     """Print a row of the table."""
-    print(f"| {what} | {ours} | {theirs or ''} | {asked} | {'yes' if good else 'no'} |", flush=True)
+    cells = (what, ours, theirs or "", empty or "", asked, "yes" if good else "no")
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
 
 
 def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None:
@@ -191,6 +214,7 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
             for what in {"cpu", *parts}:
                 if what in WORK and (what != "virtual" or jvm.feature >= 21):
                     work.ask(f"{what} 3000")
+        empty = compile_floor("signals", folder)
         engine = first.limits[0].engine
         event = "cpu" if engine == "perf" else "ctimer"
         for what, title in (("cpu", "CPU"), ("virtual", "CPU of virtual threads")):
@@ -205,6 +229,7 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
                     for name, turn in (
                         ("ours", profiled(vm, "cpu", ms / 1000)),
                         ("theirs", beside(peer, f"event={event},interval={ms}ms")),
+                        ("empty", with_empty_handler(vm, empty, ms)),
                     )
                 },
                 rounds,
@@ -215,7 +240,7 @@ def compared(jvm: jvms.Jvm, folder: Path, rounds: int, parts: list[str]) -> None
                 if ms == 10:
                     most = 1.01
                 row(f"{title}, {ms} ms, by {engine}", ours, theirs, f"{most:.3f}",
-                    ours.ratio <= most)  # fmt: skip
+                    ours.ratio <= most, found[f"empty {ms}"])  # fmt: skip
             both = (profiled(vm, "cpu", 0.001), profiled(vm, "cpu", 0.01))
             few = with_fewer_samples(work, what, both, found["ours 1"])
             row(f"{title}, 10 ms, from samples each ms", few, None, "1.010", few.ratio <= 1.01)
@@ -335,7 +360,8 @@ def main() -> int:
             jvm = jvms.named(wanted)
             print(f"\n### JDK {jvm.feature}")
             print(
-                "\n| | jvmti | async-profiler | asked | reached |\n| --- | --- | --- | --- | --- |"
+                "\n| | jvmti | async-profiler | empty handler | asked | reached |"
+                "\n| --- | --- | --- | --- | --- | --- |"
             )
             if {*WORK, "wall"} & {*parts}:
                 compared(jvm, folder, given.rounds, parts)

@@ -206,7 +206,7 @@ void Profile::add(const Sample& sample) {
 
 // Gives what is new its names, and keeps it to be read.
 void Profile::collect(JNIEnv* jni) {
-  naming_ = kNaming;  // before samples are taken: whoever adds one later may want it sooner
+  naming_ = kNaming;  // first: samples that come meanwhile may want it sooner
   Sample sample;
   taken_.clear();
   while (ring_.take(&sample)) {
