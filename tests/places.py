@@ -15,6 +15,7 @@ from jvmti.target.processes.search import Process, processes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+ROOT = Path(__file__).absolute().parents[1]
 NOBODY = 65534
 """A user and group that own nothing."""
 
@@ -23,10 +24,18 @@ UNSHARE = ["unshare", "--fork", "--pid", "--mount", "--kill-child"]
 USER = ["--user", "--map-root-user"]
 
 
+def emptied(place: str, options: str) -> str:
+    """A shell's command that mounts an empty file system on a directory, where this tree stays."""
+    mount = f"mount -t tmpfs -o mode=1777,{options} tmpfs {place}"
+    if not ROOT.is_relative_to(place):
+        return mount
+    return f"{{ {mount} && mkdir -p {ROOT} && mount -c --bind /proc/self/fd/9 {ROOT}; }} 9<{ROOT}"
+
+
 def own_tmp(options: str = "size=64m") -> Sequence[str]:
     """The JVM keeps its home and classes in view, and gets a /tmp of its own."""
     script = f"""home=${{1%/bin/java}}; shift; mount --bind "$home" /mnt &&
-    mount -t tmpfs -o mode=1777,{options} tmpfs /tmp && exec /mnt/bin/java "$@" """
+    {emptied("/tmp", options)} && exec /mnt/bin/java "$@" """
     return ["sh", "-c", script, "sh"]
 
 
@@ -36,7 +45,7 @@ CONTAINER = [*AS_NOBODY, *UNSHARE, *USER, *own_tmp()]
 
 def skip_below_closed_folders(user: int = NOBODY) -> None:
     """Skip the test if a user without root's rights may not enter a folder that this tree is in."""
-    for above in Path(__file__).absolute().parents[1].parents:
+    for above in ROOT.parents:
         found = above.stat()
         if not found.st_mode & (0o101 if found.st_uid == user else 0o001):
             pytest.skip(f"only its owner may enter {above}, so others can run nothing in this tree")

@@ -18,13 +18,14 @@ import jvmti
 import programs
 from heap.live.test_live_snapshot import left_behind
 from jvmti.heap import NotEnoughMemory
+from places import emptied
 
 pytestmark = [
     pytest.mark.root,
     pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount, and limit memory"),
 ]
 
-SMALL = "mount -t tmpfs -o size=8m,mode=1777 tmpfs"
+SMALL = "size=8m"
 """Less than any dump may take."""
 PARTS_SINCE = 22
 """The release from which the VM puts parts of a dump beside it."""
@@ -32,7 +33,7 @@ PARTS_SINCE = 22
 
 def beside_small(*places: str) -> list[str]:
     """A command that runs another with little room in some places, in its own mount namespace."""
-    mounts = " && ".join(f"{SMALL} {place}" for place in places)
+    mounts = " && ".join(emptied(place, SMALL) for place in places)
     return ["unshare", "--mount", "sh", "-c", f'{mounts} && exec "$@"', "sh"]
 
 
