@@ -1,35 +1,40 @@
 """Compares profiles with async-profiler's, and with what programs know of themselves.
 
-    python benchmarks/profiling/accuracy.py [--jvm 11,17] [--only shares,amounts,ecj,h2,spark]
+    python benchmarks/profiling/accuracy.py [--jvm 11,17] [--only shares,amounts,ecj,h2,…]
 
 The first part is a program that measures the processor time of its parts, on a platform thread and
 on a virtual one: the table has the total variation distance of each profile from these, in
 percentage points, beside what the noise of as many samples has on average. The second is programs
 that count what they allocate, how long they wait, and what requests take. The others are the
-Eclipse compiler at work, and a Spark job (``make .venv/.spark``), whose driver and executors are
-one profile, and the database H2: how many of the ten hottest methods are the same, and the distance
-of the two profiles from each other, beside that of two of one kind.
+Eclipse compiler at work, the database H2, the mock server WireMock (``wiremock``), and a Spark job
+(``make .venv/.spark``), whose driver and executors are one profile: how many of the ten hottest
+methods are the same, and the distance of the two profiles from each other, beside that of two of
+one kind.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import re
 import signal
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 BENCHMARKS = Path(__file__).parents[1]
 ROOT = BENCHMARKS.parent
@@ -42,6 +47,7 @@ from run import compile_program, machine, piped  # noqa: E402
 import jars  # noqa: E402
 import jvms  # noqa: E402
 import jvmti  # noqa: E402
+import maven  # noqa: E402
 from async_profiler import AsyncProfiler  # noqa: E402
 from jvmti.profile import FrameKind  # noqa: E402
 from profiling.shares import error, noise, parsed  # noqa: E402
@@ -51,6 +57,7 @@ INTERVAL = 0.001
 WARM = 3.0
 REPEATS = 3
 TEN = 10
+WIREMOCK = "org.wiremock:wiremock-standalone:3.9.2"
 SPARK_JOBS = 3
 """Before the first profile."""
 
@@ -142,16 +149,58 @@ def shares(jvm: jvms.Jvm, folder: Path, classes: Path, seconds: float, jfr: bool
 @contextmanager
 def compiler(jvm: jvms.Jvm) -> Iterator[list[int]]:
     """The Eclipse compiler, at work; the process ids of its JVMs."""
-    ecj = ROOT / ".jvms" / "ecj" / "ecj.jar"
-    sources = sorted(str(one) for one in (ROOT / "tests" / "java").glob("*.java"))
-    command = [jvm.java, *jvm.args, "-Xmx512m", "-jar", str(ecj), "-source", "17", "-target", "17"]
-    command += ["-nowarn", "-proceedOnError", "-d", "none", "-repeat", "1000", *sources]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            time.sleep(3 * WARM)
-            yield [process.pid]
-        finally:
-            process.kill()
+    ecj = jars.eclipse_compiler(jvm)
+    database, sources = jars.with_sources(jars.DATABASE)
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(sources) as archive:
+            archive.extractall(folder)
+        command = [jvm.java, *jvm.args, "-Xmx512m", "-jar", str(ecj), "-source", "11"]
+        command += ["-target", "11", "-nowarn", "-proceedOnError", "-d", "none"]
+        command += ["-cp", str(database), "-repeat", "1000", folder]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with subprocess.Popen(command, **quiet) as process:
+            try:
+                time.sleep(3 * WARM)
+                yield [process.pid]
+            finally:
+                process.kill()
+
+
+PATHS = {"/short": "short", "/long": "{{request.path}} {{randomValue length=2000}}"}
+"""What WireMock answers; the second is a template."""
+
+
+@contextmanager
+def mock_server(jvm: jvms.Jvm) -> Iterator[list[int]]:
+    """The mock server WireMock, which another JVM asks; the process id of the server's."""
+    (jar,) = maven.fetched([WIREMOCK], ROOT / "build" / "jars")
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    server = [jvm.java, *jvm.args, "-Xmx512m", "-jar", str(jar), "--port", str(port)]
+    server += ["--max-request-journal-entries", "1000", "--disable-banner"]
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as running:
+        compile_program(jdk(), "Asking", Path(folder))
+        started = running.enter_context(subprocess.Popen([*server, "--root-dir", folder]))
+        running.callback(started.kill)
+        for path, body in PATHS.items():
+            answer = {"body": body, "transformers": ["response-template"]}
+            mapping = {"request": {"urlPath": path}, "response": answer}
+            asked = Request(
+                f"http://localhost:{port}/__admin/mappings", json.dumps(mapping).encode()
+            )
+            for _ in range(100):
+                with suppress(OSError):  # until it listens
+                    urlopen(asked).close()
+                    break
+                time.sleep(0.3)
+            else:
+                raise EOFError("WireMock does not answer")
+        addresses = [f"http://localhost:{port}{path}" for path in PATHS]
+        asking = [jvm.java, *jvm.args, "-Xmx128m", "-cp", folder, "Asking", *addresses]
+        running.callback(running.enter_context(subprocess.Popen(asking)).kill)
+        time.sleep(3 * WARM)
+        yield [started.pid]
 
 
 @contextmanager
@@ -185,7 +234,7 @@ def spark(jvm: jvms.Jvm) -> Iterator[list[int]]:
     """A PySpark job that repeats; the process ids of its driver's JVM and of its executors'."""
     process = subprocess.Popen(
         [sys.executable, "-c", JOBS],
-        env={**os.environ, "JAVA_HOME": str(jdk())},
+        env={**os.environ, "JAVA_HOME": str(jvms.home_for_spark(jvm))},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
@@ -323,7 +372,7 @@ def main() -> int:
     """Run the parts on each JVM."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--jvm", default="11,17,21,25", help="which JVMs")
-    every = "shares, amounts, allocations, ecj, h2, spark"
+    every = "shares, amounts, allocations, ecj, h2, wiremock, spark"
     parser.add_argument("--only", default="shares,ecj", help=every)
     parser.add_argument("--jfr", action="store_true", help="Flight Recorder, too")
     parser.add_argument("--seconds", type=float, default=4.0, help="of each profile")
@@ -352,6 +401,7 @@ def main() -> int:
             for name, program, title, pattern in (
                 ("ecj", compiler, "the Eclipse compiler", "org.eclipse.jdt.*"),
                 ("h2", database, "the database H2", "org.h2.*"),
+                ("wiremock", mock_server, "the mock server WireMock", "*"),
                 ("spark", spark, "a Spark job, its driver and two executors", "*"),
             ):
                 if name in parts:

@@ -126,6 +126,29 @@ def test_a_request_that_has_not_ended_has_the_time_of_those_within_it(
     assert set(profile.with_frame("Serving.hang").by("label")) == {"/hanging"}
 
 
+def test_requests_that_began_before_the_profile_are_reported(
+    vm: jvmti.VM, serving: JavaProgram
+) -> None:
+    assert serving.ask("hang") == "hanging"
+    with vm.profile("cpu", interval=0.005, by="Serving.hang(arg0).path") as profile:
+        time.sleep(1)
+    assert profile.labels == ()
+    # Its class has changed since it began.
+    assert profile.with_frame("Serving.burn").share("Serving.hang") > 0.5
+    (note,) = [one for one in profile.limits[0].notes if "began before the profile" in one]
+    assert "% of the samples in requests are of some that began" in note
+    serving.ask("on")
+    with vm.profile("cpu", interval=0.005, by="Serving.hang(arg0).path") as profile:
+        assert serving.ask("hang") == "hanging"
+        time.sleep(0.2)
+        serving.ask("on")
+    assert not any("began" in one for one in profile.limits[0].notes)
+    with vm.profile("cpu", interval=0.005, by="Serving.hang(arg0).path") as profile:
+        serving.ask("serve 2", timeout=60)
+    assert any("No request began: Serving.hang was not called" in one
+               for one in profile.limits[0].notes)  # fmt: skip
+
+
 def test_requests_with_long_names_stay_apart(vm: jvmti.VM, serving: JavaProgram) -> None:
     with vm.profile("cpu", interval=0.005, by=BY_PATH) as profile:
         serving.ask("long 2", timeout=60)

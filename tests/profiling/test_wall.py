@@ -142,3 +142,18 @@ def test_processor_time_without_signals(vm: jvmti.VM, program: JavaProgram) -> N
     assert limits.safepoint_biased
     assert limits.inlined_exact
     assert any("only at safepoints" in one for one in limits.complaints())
+
+
+def test_threads_that_change_their_names_are_reported(vm: jvmti.VM, program: JavaProgram) -> None:
+    (thread,) = [one for one in vm.threads if one.name == "parker"]
+    with vm.profile("wall", interval=0.01, threads="parker") as profile:
+        while not len(profile.update()):
+            time.sleep(0.02)
+        assert not profile.limits[0].notes
+        thread.call("setName", "renamed")
+        assert {one.name for one in profile.update().threads} == {"renamed"}
+        thread.call("setName", "parker")
+    assert {one.name for one in profile.threads} == {"parker"}
+    assert profile.limits[0].notes == (
+        "1 thread changed its name: all of its samples have the last one.",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import threading
 import time
@@ -290,6 +291,9 @@ class LiveProfile(Profile):
                 samples, stacks, frames, threads = tables
                 samples = self._requests.labelled(samples, threads)
                 labels = self._requests.labels
+                note = self._requests.note(samples, stacks, frames)
+                if note is not None:
+                    limits = dataclasses.replace(limits, notes=(*limits.notes, note))
                 tables = (samples, stacks, frames, threads)
             if len(self._parts) > 1:
                 merged.add(*tables, [limits], labels)
@@ -322,8 +326,6 @@ class LiveProfile(Profile):
                 f"beginnings or ends of requests are missing, {self._requests.dropped:,} in all"
             )
             notes += (f"{missing}: there were more than could be read.",)
-        if self._requests is not None and self._requests.note:
-            notes += (self._requests.note,)
         return Limits(
             part.kind,
             engine=part.source.engine,

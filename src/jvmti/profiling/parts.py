@@ -46,6 +46,7 @@ class Parts:
         self.failed = self.faults = self.truncated = self.cut = self.lost = 0
         self.unfollowed = self.unresolved = self.carried = self.apart = 0
         self.looks = self.span = self.changes = self.ended = 0
+        self._renamed: set[int] = set()
         self._windows: list[tuple[int, int]] = []
         self._records: list[NDArray[Any]] = []
         self._depths: list[NDArray[Any]] = []
@@ -100,8 +101,14 @@ class Parts:
         threads = _joined(self._threads, _THREAD)
         for row in numpy.flatnonzero((threads["id"] > 0) & (threads["is_virtual"] == 0)).tolist():
             name = names.get(int(threads["id"][row]))
-            if name is not None:
+            if name is not None and name != self._thread_texts[2 * row]:
                 self._thread_texts[2 * row] = name
+                self._renamed.add(row)
+
+    @property
+    def renamed(self) -> int:
+        """How many threads have another name than when their first sample was read."""
+        return len(self._renamed)
 
     def stands_for(self) -> NDArray[numpy.float64]:
         """How many samples each stands for: itself, and its part of those that were dropped.

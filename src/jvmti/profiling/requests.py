@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from jvmti.instrumentation.probes import BadProbe, Operand, Probe
 from jvmti.layouts.probes import Operand as Kind
 from jvmti.layouts.probes import Site as Where
+from jvmti.profile.tables import Frames, Samples, Stacks, Threads
 from jvmti.profile.tables import Kind as Profiled
-from jvmti.profile.tables import Samples, Threads
 from jvmti.tracing.call_probes import NO_BEGIN, RecordShape, noting, place_of, recorded
 from jvmti.tracing.conditions import EVERYWHERE, parsed, value_of
 from jvmti.tracing.declared_values import check_values
@@ -31,6 +31,8 @@ _BY = re.compile(r"(?P<method>[^()\s]+)(?:\((?P<value>\w*)\)(?P<path>(?:\.\w+)*)
 _MOST_LABELS = 10_000
 _LONGEST_NAME = 448
 """Bytes of a name; with its head, the record of a request has 512."""
+_NOTED = 0.01
+"""The part of samples from which on a sentence says what they lack."""
 _STARTED = "request started"
 _NEVER = numpy.iinfo(numpy.int64).max
 
@@ -62,6 +64,7 @@ class Requests(Recorder[Any, Any]):
                 "com.acme.Server.handle(request).path"
             )
         self.by = by
+        self._method = match["method"]
         operands: tuple[Operand, ...] = ()
         if match["value"]:
             text = match["value"] + match["path"]
@@ -166,9 +169,22 @@ class Requests(Recorder[Any, Any]):
         """The texts that name requests; the numbers of `label` count them."""
         return list(self._labels)
 
-    @property
-    def note(self) -> str | None:
-        """A sentence on labels that say nothing; ``None`` if they do."""
+    def note(self, samples: Samples, stacks: Stacks, frames: Frames) -> str | None:
+        """A sentence on what names do not say; ``None`` if they say all.
+
+        Args:
+            samples: the samples of one kind, with their labels.
+            stacks: their stacks.
+            frames: the stacks' frames.
+        """
+        early = self._early(samples, stacks, frames)
+        if early >= _NOTED:
+            return (
+                f"{early:.0%} of the samples in requests are of some that began before the "
+                "profile: these have no name."
+            )
+        if not self._labels:
+            return f"No request began: {self._method} was not called."
         # An object whose class nobody knows beforehand may have the field or not.
         if set(self._labels) == {"?"}:
             return f"No request has a name: none had a value for by={self.by!r}."
@@ -178,6 +194,15 @@ class Requests(Recorder[Any, Any]):
                 "that differ only behind that count as one."
             )
         return None
+
+    def _early(self, samples: Samples, stacks: Stacks, frames: Frames) -> float:
+        """The part of what has the method on the stack that belongs to no known request."""
+        called = {site.called for site in self._sites}
+        here = numpy.array([name in called for name in frames.names()], numpy.int64)
+        before = numpy.concatenate([[0], numpy.cumsum(here[stacks.frames])])
+        inside = numpy.diff(before[stacks.offsets]) > 0
+        weights = samples.weight * inside[samples.stack]
+        return float(weights[samples.label < 0].sum() / max(weights.sum(), 1))
 
     # ---- samples ---------------------------------------------------------------------------------
 

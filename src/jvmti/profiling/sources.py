@@ -16,6 +16,7 @@ from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
 from jvmti.profiling.park_probes import ParkProbes
 from jvmti.profiling.parts import Parts
 from jvmti.profiling.profiled_vm import ProfiledVM
+from jvmti.text.quantities import quantity
 
 Tables = tuple[Samples, Stacks, Frames, Threads]
 
@@ -178,9 +179,15 @@ class AgentSource:
                 "were too many to keep apart."
             )
         if parts.unresolved:
+            has = "has" if parts.unresolved == 1 else "have"
+            methods = quantity(parts.unresolved, "method")
             notes.append(
-                f"{parts.unresolved:,} methods have no name: their class was unloaded too early."
+                f"{methods} {has} no name: the class was unloaded, or changed during their run."
             )
+        if parts.renamed:
+            its = "its name: all of its" if parts.renamed == 1 else "their names: all of their"
+            threads = quantity(parts.renamed, "thread")
+            notes.append(f"{threads} changed {its} samples have the last one.")
         if parts.faults:
             notes.append(
                 f"{parts.faults:,} walks met a fault, which was caught; their samples have no "

@@ -5,6 +5,8 @@
 
 #include "agent/core/vm_memory.h"
 #include "agent/core/vm_structures.h"
+#include "base/containers.h"
+#include "generated/layouts.h"
 
 namespace jvmti {
 
@@ -72,6 +74,19 @@ bool is_living(JNIEnv* jni, jmethodID method, const CodeRanges& ranges) {
   // This waits for the end of a safepoint, in which a method may go.
   jni->ExceptionCheck();
   return leads_to_functions(method, ranges);
+}
+
+void identify_former_methods(jvmtiEnv* env, JNIEnv* jni) {
+  constexpr jint kDepth = layouts::Profiles::kDepth;
+  LocalRefs<jthread> threads(env, jni);
+  Vector<jvmtiFrameInfo> frames;
+  if (!frames.reserve(kDepth) ||
+      env->GetAllThreads(threads.count_out(), threads.out()) != JVMTI_ERROR_NONE) {
+    return;
+  }
+  jint count = 0;
+  // A thread may have ended.
+  for (jthread thread : threads) env->GetStackTrace(thread, 0, kDepth, frames.begin(), &count);
 }
 
 bool is_living(JNIEnv* jni, jclass klass) {

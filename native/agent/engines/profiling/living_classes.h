@@ -1,7 +1,7 @@
 // Classes and methods that are named some time after they were sampled.
 #pragma once
 
-#include <jni.h>
+#include <jvmti.h>
 
 #include "agent/engines/profiling/walks/code_ranges.h"
 
@@ -19,5 +19,9 @@ bool is_living(JNIEnv* jni, jclass klass);
 // When a class is redefined, HotSpot before 11.0.22, 17.0.10 and 21.0.2 (JDK-8313816) frees its
 // former methods, once no thread runs them, but not their ids: a use of one ends the process.
 bool is_living(JNIEnv* jni, jmethodID method, const CodeRanges& ranges);
+
+// Gives the former methods that platform threads run their ids, without which samples do not name
+// them: a redefinition takes them away, and of a signal's handler the VM makes no new ones.
+void identify_former_methods(jvmtiEnv* env, JNIEnv* jni);
 
 }  // namespace jvmti

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "agent/channels/channel.h"
+#include "agent/engines/profiling/living_classes.h"
 #include "agent/engines/profiling/samplings.h"
 #include "agent/sessions/environments.h"
 #include "base/clock.h"
@@ -22,6 +23,7 @@ using layouts::Profiles;
 constexpr int64_t kNaming = 100000000;
 constexpr int64_t kNamingSoon = 25000000;  // where threads are short or samples many
 constexpr int64_t kRecent = 1000000000;    // nanoseconds
+constexpr int64_t kIdentifying = kRecent;  // nanoseconds at least between two looks at all stacks
 constexpr size_t kMany = 1 << 12;          // samples in one look
 constexpr size_t kMostRecords = 4 << 20;   // that wait to be read
 constexpr uint32_t kMostThreads = 1 << 30;
@@ -219,6 +221,10 @@ void Profile::collect(JNIEnv* jni) {
     take(jni, one);
   }
   if (now - virtual_seen_ < kRecent || taken_.size() >= kMany) naming_ = kNamingSoon;
+  if (names.met_nameless() && now - identified_ > kIdentifying) {
+    identified_ = now;
+    identify_former_methods(env, jni);
+  }
 }
 
 // A virtual thread may be over soon after its first sample, and many come after one.

@@ -132,6 +132,7 @@ class Profile : NoCopy {
   Turn reading_;  // who names and reads; only service threads
   Vector<Sample> taken_;
   std::atomic<int64_t> naming_{0};  // nanoseconds between two looks for new names
+  int64_t identified_ = 0;          // when former methods got ids last
   int64_t virtual_seen_ = 0;        // when a sample had the number of a virtual thread last
   Vector<layouts::ProfileRecord> records_;
 

@@ -218,6 +218,7 @@ ProfileNames::Method* ProfileNames::method(jvmtiEnv* env, JNIEnv* jni, const Sta
   bool is_code = frame.location == StackFrame::kNoMethod;
   uint64_t key = reinterpret_cast<uint64_t>(frame.method) * 2 + is_code;
   if (key == 0) key = ~uint64_t{0};
+  met_nameless_ |= !is_code && frame.method == nullptr;
   uint32_t place = methods_.find(key);
   if (place != 0) return method_list_.at(place - 1);
   Method* made = method_list_.add();

@@ -4,6 +4,8 @@
 
 #include <jvmti.h>
 
+#include <utility>
+
 #include "agent/engines/profiling/trace_table.h"
 #include "agent/engines/profiling/walks/code_ranges.h"
 #include "base/containers.h"
@@ -60,6 +62,8 @@ class ProfileNames : NoCopy {
   bool add_noted(uint32_t thread);
   bool add_thread(uint32_t thread, const ProfiledThread& known);
   uint64_t unresolved() const { return unresolved_; }
+  // Whether a frame had no method since this was last asked.
+  bool met_nameless() { return std::exchange(met_nameless_, false); }
 
   // What has been named since the last `taken`.
   Vector<layouts::ProfileThread> new_threads;
@@ -98,6 +102,7 @@ class ProfileNames : NoCopy {
   Index threads_;
   uint32_t thread_count_ = 0;
   uint64_t unresolved_ = 0;
+  bool met_nameless_ = false;
 
   Mutex mutex_{Guards::kLists};
   Vector<Noted*> noted_;
