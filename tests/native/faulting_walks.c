@@ -37,6 +37,7 @@ static struct {
 } code[64];
 static int code_count;
 
+static IN_HANDLER int breaking;
 static IN_HANDLER greg_t* changed;
 static IN_HANDLER greg_t stack_pointer;
 
@@ -47,27 +48,47 @@ static int is_compiled(greg_t pc) {
   return 0;
 }
 
+// Whether these are the registers that the signal came with, and not somebody's copy of them: what
+// the kernel saved of the floating point comes right behind them.
+static int is_own(ucontext_t* context) {
+  return (char*)context->uc_mcontext.fpregs - (char*)context < 1024;
+}
+
+// The VM finds nothing for any copy either, until it is asked with the thread's own registers, which
+// get another stack pointer until the fault.  Nobody looks for callers of code of the VM otherwise.
+static int stack_is_broken(ucontext_t* context) {
+  greg_t* registers = context->uc_mcontext.gregs;
+  if (!is_compiled(registers[REG_RIP])) {
+    breaking = 0;
+  } else if (breaking && is_own(context)) {
+    breaking = 0;
+    changed = registers;
+    stack_pointer = registers[REG_RSP];
+    registers[REG_RSP] = (greg_t)unmapped;
+    return 1;
+  } else if (!breaking && atomic_fetch_add(&walks, 1) % 3 == 0) {
+    breaking = 1;
+  }
+  return breaking;
+}
+
 static void broken_walk(struct trace* trace, int depth, void* context) {
   greg_t* registers = ((ucontext_t*)context)->uc_mcontext.gregs;
   // An agent that has met a fault asks once more, for nothing, to end that walk.
   if (registers[REG_RIP] == 0) {
     if (changed != NULL) changed[REG_RSP] = stack_pointer;
     changed = NULL;
+  } else if (strcmp(how, "stack") == 0) {
+    if (stack_is_broken(context)) {
+      trace->count = -6;  // not_walkable_Java
+      return;
+    }
   } else if (atomic_fetch_add(&walks, 1) % 3 == 0) {
-    if (strcmp(how, "stack") != 0) {
-      struct trace broken = *trace;
-      broken.frames = strcmp(how, "bus") == 0 ? beyond : unmapped;
-      real_walk(&broken, depth, context);
-      trace->count = broken.count;
-      return;
-    }
-    if (is_compiled(registers[REG_RIP])) {
-      changed = registers;
-      stack_pointer = registers[REG_RSP];
-      registers[REG_RSP] = (greg_t)unmapped;
-      trace->count = -3;  // unknown_not_Java
-      return;
-    }
+    struct trace broken = *trace;
+    broken.frames = strcmp(how, "bus") == 0 ? beyond : unmapped;
+    real_walk(&broken, depth, context);
+    trace->count = broken.count;
+    return;
   }
   real_walk(trace, depth, context);
 }

@@ -42,7 +42,8 @@ class Limits:
     safepoint_biased: bool | None = None
     """Whether samples are taken only at safepoints, so that some methods get the time of others."""
     failed: int | None = None
-    """Samples whose stack could not be walked; they have an empty stack."""
+    """Samples whose stack could not be walked: it is empty, or has the library alone in which the
+    thread was."""
     truncated: int | None = None
     """Samples whose stack was deeper than the limit."""
     cut: int | None = None
@@ -73,7 +74,7 @@ class Limits:
         if self.virtual_threads is False:
             found.append("Virtual threads appear as their carriers.")
         for number, what in (
-            (self.failed, "Samples without a stack, which could not be walked"),
+            (self.failed, "Samples whose stack could not be walked"),
             (self.truncated, "Samples with a cut stack, which was too deep"),
             (self.cut, "Samples without their outermost callers, where the walk lost its way"),
             (self.lost, "Samples that were dropped, because there was no memory for them"),

@@ -194,7 +194,6 @@ uint32_t Profile::trace(const StackFrame* frames, uint32_t count) {
 void Profile::add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
                   uint32_t state, int64_t virtual_id) {
   Sample sample{epoch_now(), weight, trace(frames, count), thread, 0, state, virtual_id};
-  if (count == 0) failed.fetch_add(1, std::memory_order_relaxed);
   if (count > 0 && sample.trace == TraceTable::kNone) {
     lost.fetch_add(1, std::memory_order_relaxed);
     return;

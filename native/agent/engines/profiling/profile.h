@@ -75,7 +75,7 @@ class Profile : NoCopy {
   // What was sampled since the last time, in memory of the VM's.
   jvmtiError read(JNIEnv* jni, jint* count, unsigned char** bytes);
 
-  // Adds a sample at this moment; an empty stack says that it could not be walked.
+  // Adds a sample at this moment, which may have no frames.
   void add(const StackFrame* frames, uint32_t count, uint32_t thread, int64_t weight,
            uint32_t state, int64_t virtual_id = 0);
   // The same of a stack that is known, at a certain time.

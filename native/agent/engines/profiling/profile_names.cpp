@@ -269,6 +269,9 @@ bool ProfileNames::name_code(uint32_t number, Method* made) {
     case CodeNames::kKernel:
       made->code = CodeKind::kKernel;
       return add_method_texts("", "(kernel)", "");
+    case CodeNames::kNative:
+      made->code = CodeKind::kNative;
+      return add_method_texts("", "(native code)", "");
     default:
       break;
   }

@@ -37,7 +37,15 @@ bool describe_thread_of(jvmtiEnv* env, JNIEnv* jni, const JNIEnv* of, ProfiledTh
 
 // Numbers for code that is no method; the libraries follow.
 struct CodeNames {
-  enum : uint32_t { kCollector = 1, kCompiler, kVm, kKernel, kLibraries = 16, kTypes = 1 << 16 };
+  enum : uint32_t {
+    kCollector = 1,
+    kCompiler,
+    kVm,
+    kKernel,
+    kNative,
+    kLibraries = 16,
+    kTypes = 1 << 16
+  };
   static StackFrame frame(uint32_t number) {
     return StackFrame{StackFrame::kNoMethod,
                       reinterpret_cast<jmethodID>(static_cast<uintptr_t>(number))};

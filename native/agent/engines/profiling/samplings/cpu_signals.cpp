@@ -16,6 +16,7 @@
 #include "agent/engines/profiling/samplings/signal_sources.h"
 #include "agent/engines/profiling/threads/carried_threads.h"
 #include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/walks/code_heaps.h"
 #include "agent/engines/profiling/walks/cut_stacks.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
@@ -80,7 +81,8 @@ uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
       return collecting ? CodeNames::kCollector : CodeNames::kVm;
     default:
       uint32_t library = ranges.of(pc);
-      if (library == CodeRanges::kNone) return 0;
+      // Code that a program makes as it runs is in no library.
+      if (library == CodeRanges::kNone) return CodeHeaps::lack(pc) ? +CodeNames::kNative : 0;
       return calls_kernel(ranges, pc) ? CodeNames::kKernel : CodeNames::kLibraries + library;
   }
 }
@@ -108,6 +110,8 @@ void sample(Profile& profile, SignalSource& source, int64_t used, void* context)
   }
   StackWalk::Outcome outcome =
       walk->walk(jni, context, profile.ranges, profile.entries, profile.request.depth);
+  bool failed = outcome == StackWalk::Outcome::kFailed;
+  if (failed) profile.failed.fetch_add(1, std::memory_order_relaxed);
   if (walk->faulted()) profile.faults.fetch_add(1, std::memory_order_relaxed);
   int64_t mounted = walk->mounted(jni);
   if (mounted == source.id) mounted = 0;
@@ -117,7 +121,8 @@ void sample(Profile& profile, SignalSource& source, int64_t used, void* context)
   if (count == static_cast<uint32_t>(profile.request.depth)) {
     profile.truncated.fetch_add(1, std::memory_order_relaxed);
   }
-  if (outcome == StackWalk::Outcome::kNoJava || (count > 0 && leaf != 0)) {
+  // Where the callers are unknown, what runs is still known outside of Java.
+  if (outcome == StackWalk::Outcome::kNoJava || leaf != 0) {
     *--frames = code;
     ++count;
   }
@@ -283,6 +288,7 @@ void note_ended(Profile& profile, SignalSource& source) {
 }
 
 void scan(Profile& profile) {
+  profile.ranges.find();
   sources_of(profile).scan([&profile](SignalSource& ended) { note_ended(profile, ended); });
   profile.unfollowed = sources_of(profile).unfollowed();
 }

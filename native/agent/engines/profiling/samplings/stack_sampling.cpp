@@ -59,7 +59,7 @@ class StackSampler : NoCopy {
   void look(JNIEnv* jni, WatchedThread& one, int64_t now);
   void walk(JNIEnv* jni, WatchedThread& one, int64_t used, int64_t passed);
   void report(WatchedThread& one);
-  uint32_t stack_of(jthread thread, bool* walked);
+  uint32_t stack_of(jthread thread, jint state, bool* walked);
   uint32_t virtual_number(JNIEnv* jni, jthread thread);
   void pick_virtual(JNIEnv* jni, int64_t now);
   uint32_t random();
@@ -193,8 +193,8 @@ void StackSampler::report(WatchedThread& one) {
   one.owed = 0;
 }
 
-// The number of its stack now; false where the thread has ended.
-uint32_t StackSampler::stack_of(jthread thread, bool* walked) {
+// The number of its stack now, in this state of JVM TI's; false where the thread has ended.
+uint32_t StackSampler::stack_of(jthread thread, jint state, bool* walked) {
   jint count = walk_stack(profile_.env, thread, 0, found_.get(), profile_.request.depth);
   *walked = count >= 0;
   if (!*walked) return TraceTable::kNone;
@@ -202,8 +202,12 @@ uint32_t StackSampler::stack_of(jthread thread, bool* walked) {
   for (jint i = 0; i < count; ++i) {
     frames_[static_cast<size_t>(i)] = StackFrame::of(found_[static_cast<size_t>(i)]);
   }
-  // A thread of the VM's own has none.
-  if (count == 0) frames_[static_cast<size_t>(count++)] = CodeNames::frame(CodeNames::kVm);
+  // One of the VM's own has none, and one that native code has brought.
+  if (count == 0) {
+    bool native = (state & JVMTI_THREAD_STATE_IN_NATIVE) != 0;
+    frames_[static_cast<size_t>(count++)] =
+        CodeNames::frame(native ? +CodeNames::kNative : +CodeNames::kVm);
+  }
   return profile_.trace(frames_.get(), static_cast<uint32_t>(count));
 }
 
@@ -213,7 +217,7 @@ void StackSampler::walk(JNIEnv* jni, WatchedThread& one, int64_t used, int64_t p
   LocalRef<jthread> mounted(jni, virtual_threads_.mounted_on(profile_.env, one.thread));
   jthread seen = mounted != nullptr ? mounted.get() : one.thread;
   bool walked = false;
-  uint32_t trace = stack_of(seen, &walked);
+  uint32_t trace = stack_of(seen, state, &walked);
   if (!walked) return;
   uint32_t number = one.own;
   if (mounted != nullptr) {
@@ -282,7 +286,7 @@ void StackSampler::pick_virtual(JNIEnv* jni, int64_t now) {
     }
     uint32_t number = virtual_number(jni, thread);
     bool walked = false;
-    uint32_t trace = stack_of(thread, &walked);
+    uint32_t trace = stack_of(thread, state, &walked);
     if (!walked) continue;
     if (trace == TraceTable::kNone) {
       profile_.lost.fetch_add(1, std::memory_order_relaxed);

@@ -5,15 +5,14 @@
 #include <initializer_list>
 
 #include "agent/core/vm_structures.h"
+#include "agent/engines/profiling/walks/code_heaps.h"
 #include "base/lock.h"
 
 namespace jvmti {
 
 namespace {
 
-constexpr int kMostHeaps = 4;
 constexpr int kMostCallers = 128;
-constexpr uint8_t kFree = 0xFF;
 
 // Where the VM's structures have what is needed.
 struct Places {
@@ -22,15 +21,6 @@ struct Places {
   size_t original_pc;
   size_t handler;
   bool handler_is_offset;  // from the begin of the blob; before 25 it is an address
-  size_t block_size;       // of what stands before each blob
-};
-
-// A part of the code cache: one byte for each segment says how far back its block begins.
-struct Heap {
-  uintptr_t begin;
-  uintptr_t end;
-  uintptr_t segments;
-  int32_t shift;
 };
 
 // Where the interpreter is.
@@ -41,8 +31,7 @@ struct Interpreter {
 
 Places places;
 Interpreter interpreter;
-Heap heaps[kMostHeaps];
-std::atomic<int> heap_count{0};
+std::atomic<bool> known{false};
 Mutex looking{Guards::kLists};
 
 bool find_places(const VmTables& tables) {
@@ -51,13 +40,12 @@ bool find_places(const VmTables& tables) {
     *found = field.place;
     return field.known;
   };
-  places.block_size = tables.size_of("HeapBlock");
   places.handler_is_offset = place("nmethod", "_deopt_handler_offset", &places.handler);
   return (places.handler_is_offset ||
           place("CompiledMethod", "_deopt_handler_begin", &places.handler)) &&
          place("CodeBlob", "_name", &places.name) &&
          place("CodeBlob", "_frame_size", &places.frame_size) &&
-         place("nmethod", "_orig_pc_offset", &places.original_pc) && places.block_size != 0;
+         place("nmethod", "_orig_pc_offset", &places.original_pc);
 }
 
 void find_interpreter(const VmTables& tables) {
@@ -70,48 +58,8 @@ void find_interpreter(const VmTables& tables) {
   interpreter.end = interpreter.begin + static_cast<uintptr_t>(in_vm<int32_t>(stubs, size.place));
 }
 
-// The heaps are there from the VM's start; only how much of them is used changes.
-int find_heaps(const VmTables& tables) {
-  VmTables::Field list = tables.field("CodeCache", "_heaps");
-  VmTables::Field items = tables.field("GrowableArray<int>", "_data");
-  VmTables::Field memory = tables.field("CodeHeap", "_memory");
-  VmTables::Field segments = tables.field("CodeHeap", "_segmap");
-  VmTables::Field shift = tables.field("CodeHeap", "_log2_segment_size");
-  VmTables::Field low = tables.field("VirtualSpace", "_low_boundary");
-  VmTables::Field high = tables.field("VirtualSpace", "_high_boundary");
-  for (const VmTables::Field& one : {list, items, memory, segments, shift, low, high}) {
-    if (!one.known) return 0;
-  }
-  uintptr_t array = in_vm<uintptr_t>(list.global, 0);
-  int32_t length = in_vm<int32_t>(array, 0);
-  if (length > kMostHeaps) return 0;
-  uintptr_t data = in_vm<uintptr_t>(array, items.place);
-  for (int i = 0; i < length; ++i) {
-    uintptr_t heap = in_vm<uintptr_t>(data, static_cast<size_t>(i) * sizeof(uintptr_t));
-    heaps[i] = {in_vm<uintptr_t>(heap, memory.place + low.place),
-                in_vm<uintptr_t>(heap, memory.place + high.place),
-                in_vm<uintptr_t>(heap, segments.place + low.place),
-                in_vm<int32_t>(heap, shift.place)};
-  }
-  return length;
-}
-
-// What the VM has made with this code, or 0. The thread that runs in it keeps it there.
 uintptr_t blob_at(uintptr_t pc) {
-  int count = heap_count.load(std::memory_order_acquire);
-  for (int i = 0; i < count; ++i) {
-    const Heap& heap = heaps[i];
-    if (pc < heap.begin || pc >= heap.end) continue;
-    size_t segment = (pc - heap.begin) >> heap.shift;
-    uint8_t back = in_vm<uint8_t>(heap.segments, segment);
-    if (back == kFree) return 0;
-    while (back != 0) {
-      segment -= back;
-      back = in_vm<uint8_t>(heap.segments, segment);
-    }
-    return heap.begin + (segment << heap.shift) + places.block_size;
-  }
-  return 0;
+  return known.load(std::memory_order_acquire) ? CodeHeaps::blob_at(pc) : 0;
 }
 
 bool is_method(uintptr_t blob) {
@@ -134,10 +82,11 @@ uintptr_t handler_of(uintptr_t method) {
 
 void LeftCallers::prepare() {
   Locked locked(looking);
-  if (heap_count != 0) return;
+  if (known) return;
   VmTables tables;
+  CodeHeaps::prepare(tables);
   find_interpreter(tables);
-  if (find_places(tables)) heap_count.store(find_heaps(tables), std::memory_order_release);
+  if (find_places(tables)) known.store(CodeHeaps::known(), std::memory_order_release);
 }
 
 void LeftCallers::leave_stub(uintptr_t* pc, uintptr_t* sp) {

@@ -11,6 +11,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/walks/code_heaps.h"
 #include "agent/engines/profiling/walks/java_anchor.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -311,7 +312,11 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
                                       jint depth) {
 #ifdef __x86_64__
   greg_t* own = registers_of(context);
-  bool in_library = ranges.of(static_cast<uint64_t>(own[REG_RIP])) != CodeRanges::kNone;
+  auto in_library_at = [&ranges](greg_t pc) {
+    return ranges.of(static_cast<uint64_t>(pc)) != CodeRanges::kNone ||
+           CodeHeaps::lack(static_cast<uintptr_t>(pc));
+  };
+  bool in_library = in_library_at(own[REG_RIP]);
   if (in_library) anchor_.complete(jni);
   std::atomic_signal_fence(std::memory_order_seq_cst);
   jint found = in_library ? -1 : from_edge(jni, context, depth);
@@ -345,7 +350,7 @@ StackWalk::Outcome StackWalk::attempt(JNIEnv* jni, void* context, const CodeRang
       edited[REG_RIP] = call_before(at(fp + 8));
       edited[REG_RSP] = sp = fp + 16;
       edited[REG_RBP] = fp = at(fp);
-      if (ranges.of(static_cast<uint64_t>(edited[REG_RIP])) != CodeRanges::kNone) continue;
+      if (in_library_at(edited[REG_RIP])) continue;
       found = ask(jni, &changed, depth);
       if (!in_library) break;
     }
