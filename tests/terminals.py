@@ -90,6 +90,12 @@ class Terminal:
         """Press keys."""
         self._keys.send(text)
 
+    def resize(self, rows: int, columns: int) -> None:
+        """Give it another size."""
+        self._screen.resize(rows, columns)
+        size = struct.pack("4H", rows, columns, 0, 0)
+        fcntl.ioctl(self._keys.child_fd, termios.TIOCSWINSZ, size)
+
     def wait_for(self, pattern: str, timeout: float = 60) -> str:
         """Wait until the screen matches a regular expression; gives the screen."""
         deadline = time.monotonic() + timeout

@@ -6,15 +6,20 @@ import json
 import os
 import pty
 import select
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from command_line import done, here
+import jvmti
+import terminals
+from command_line import begun, done, here
+from jvmti.commands.top.process_use import ProcessUse
 from jvmti.commands.top.views import head
-from jvmti.commands.top.watching import Picture
+from jvmti.commands.top.watching import Meter, Picture
 from prepared import Prepared
 
 if TYPE_CHECKING:
@@ -47,16 +52,77 @@ def test_one_picture_is_printed(busy: JavaProgram) -> None:
 
 
 def test_it_is_json(busy: JavaProgram) -> None:
-    found = json.loads(done("top", busy.pid, "--once", "--json", "--interval", 1))
+    (line,) = done("top", busy.pid, "--once", "--json", "--interval", 1).splitlines()
+    found = json.loads(line)
     assert found["processors"] > 0.02
-    assert found["heap"]["used"] <= found["heap"]["committed"] <= found["heap"]["maximum"]
+    heap = found["heap_bytes"]
+    assert heap["used"] <= heap["committed"] <= heap["maximum"]
     top = found["views"]["methods"][0]
     assert top["name"] == "Waiting.working"
-    assert 0.02 < top["own"] <= 1.3 * found["seconds"]
+    assert 0.02 < top["own_seconds"] <= 1.3 * found["length_seconds"]
     assert set(found["views"]) == {"methods", "threads", "allocation", "locks"}
     assert found["missing"] == {}
-    for words in (["--once", "--view", "locks"], ["--json", "--duration", 1]):
-        assert "prints everything once" in here("top", busy.pid, *words).stderr
+    for words in (["--once", "--view", "locks"], ["--json", "--view", "locks"]):
+        assert "prints all of them" in here("top", busy.pid, *words).stderr
+    assert "leave out --duration" in here("top", busy.pid, "--once", "--duration", 1).stderr
+
+
+def test_json_goes_on_with_a_line_for_each_interval(busy: JavaProgram) -> None:
+    with begun("top", busy.pid, "--json", "--interval", 0.2) as running:
+        assert running.stdout is not None
+        pictures = [json.loads(running.stdout.readline()) for _ in range(3)]
+        # As `head` does.
+        running.stdout.close()
+        assert running.wait(30) == 0
+        assert running.stderr is not None
+        assert running.stderr.read() == ""
+    times = [one["ended_epoch_seconds"] for one in pictures]
+    assert times == sorted(set(times))
+
+
+def test_the_threads_of_the_agent_are_counted_apart(busy: JavaProgram) -> None:
+    with jvmti.attach(busy.pid) as vm, Meter(vm) as meter:
+        meter.sample("cpu")
+        names = [one.read_text() for one in Path(f"/proc/{busy.pid}/task").glob("*/comm")]
+        assert sum(name.startswith("jvmti ") for name in names) >= 3
+        picture = meter.picture()
+        assert picture.threads == sum(not name.startswith("jvmti ") for name in names)
+        # Some work for the agent.
+        for _ in range(300):
+            vm.threads.names(list(vm.threads))
+        assert 0 < meter.picture().agent < 1.2
+
+
+_SHORT = """
+import threading, time
+def work():
+    until = time.thread_time() + 0.02
+    while time.thread_time() < until:
+        pass
+for _ in range(20):
+    one = threading.Thread(target=work)
+    one.start()
+    one.join()
+print(time.process_time(), flush=True)
+input()
+"""
+
+
+def test_the_time_of_threads_that_have_ended_counts() -> None:
+    command = [sys.executable, "-c", _SHORT]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        used = float(program.stdout.readline())
+        assert used > 0.4
+        assert ProcessUse(program.pid).read().seconds == pytest.approx(used, abs=0.05)
+
+
+def test_less_than_a_sample_of_allocation_is_not_nothing(tmp_path: Path) -> None:
+    (tmp_path / "one.collapsed").write_text("A.b 1\n")
+    picture = Picture()
+    picture.seconds = 2.0
+    picture.profiles["alloc"] = jvmti.profile.open(tmp_path / "one.collapsed").where(slice(0))
+    assert "allocates below 256 KB/s" in head(picture)[0]
 
 
 def test_a_pipe_gets_a_picture_after_each_interval(busy: JavaProgram) -> None:
@@ -126,6 +192,41 @@ def test_keys_choose_sort_filter_and_open(terminal: Terminal, busy: JavaProgram)
     assert "perf_event" not in str(
         [os.readlink(one) for one in Path(f"/proc/{busy.pid}/fd").iterdir()]
     )
+
+
+def test_it_fits_any_terminal_at_once(busy: JavaProgram) -> None:
+    words = ["-m", "jvmti", "top", str(busy.pid), "--interval", "100"]
+    with terminals.Terminal(words, {}) as terminal:
+        terminal.wait_for("threads, allocates(?s:.*)Waiting.working(?s:.*)q quit")
+        terminal.resize(5, 60)
+        terminal.wait_for(r"\Amethods, by their own(?s:.*)Waiting.working")
+        terminal.resize(20, 60)
+        terminal.wait_for("threads(?s:.*)Waiting.working(?s:.*)q quit")
+        terminal.type("q")
+        assert terminal.end() == 0
+
+
+def test_it_can_be_stopped_and_goes_on(busy: JavaProgram) -> None:
+    enter, leave = b"\x1b[?1049h", b"\x1b[?1049l"
+    command = f"{sys.executable} -m jvmti top {busy.pid} --interval 100"
+    with terminals.Terminal(["--norc", "-i"], {"PS1": "$ "}, program="bash") as shell:
+        shell.wait_for(r"\$")
+        shell.type(command + "\r")
+        shell.wait_for("methods, by their own(?s:.*)Waiting.working")
+        shell.type("\x1a")
+        shell.wait_for("Stopped")
+        assert shell.raw.count(enter) == shell.raw.count(leave) == 1
+        # The shell would set it right for itself, not for what it starts.
+        shell.type("stty -a | tr ' ' '\\n' | grep -E '^-?(icanon|echo)$' | paste -sd,\r")
+        shell.wait_for("^icanon,echo")
+        shell.type("fg\r")
+        shell.wait_for("methods, by their own(?s:.*)Waiting.working(?s:.*)q quit")
+        assert shell.raw.count(enter) == 2
+        shell.type("t")
+        shell.wait_for("MOSTLY IN")
+        shell.type("q")
+        shell.wait_for(r"\$ *\Z")
+        assert shell.raw.count(leave) == 2
 
 
 def test_one_collection_is_one() -> None:

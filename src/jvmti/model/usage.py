@@ -16,6 +16,7 @@ from jvmti.target.errors import AttachError
 from jvmti.target.processes.search import performance_data
 
 if TYPE_CHECKING:
+    from jvmti.model.objects.java_object import Object
     from jvmti.model.vm import VM
 
 _CODE = re.compile(
@@ -38,14 +39,14 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
         vm: the JVM.
         seconds: for how long the use of processors is watched.
     """
-    began, before = time.monotonic(), thread_ticks(vm.process.pid)
-    heap = heap_use(vm)
+    began, before = time.monotonic(), _thread_ticks(vm.process.pid)
+    heap = heap_use(java_runtime(vm))
     counters = performance_data(vm.process)
     code = _code_cache(vm)
     passed = time.monotonic() - began
     if passed < seconds:
         time.sleep(seconds - passed)
-    after, passed = thread_ticks(vm.process.pid), time.monotonic() - began
+    after, passed = _thread_ticks(vm.process.pid), time.monotonic() - began
     status = _status(vm.process.pid)
     kinds: dict[str, dict[str, Any]] = {}
     for thread, (name, ticks) in after.items():
@@ -67,18 +68,32 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
     }
 
 
-def heap_use(vm: VM) -> dict[str, int] | None:
-    """Bytes of the heap that are used, committed, and the most there may be.
+def java_runtime(vm: VM) -> Object | None:
+    """The ``java.lang.Runtime`` of a JVM; ``None`` if it cannot be called.
 
     Args:
         vm: the JVM.
     """
     try:
-        runtime = vm.find_class("java.lang.Runtime").call("getRuntime")
+        found: Object = vm.find_class("java.lang.Runtime").call("getRuntime")
+    except (Error, LookupError):
+        return None
+    return found
+
+
+def heap_use(runtime: Object | None) -> dict[str, int] | None:
+    """Bytes of the heap that are used, committed, and the most there may be.
+
+    Args:
+        runtime: what `java_runtime` gives.
+    """
+    if runtime is None:
+        return None
+    try:
         total, free, most = (
             int(runtime.call(name)) for name in ("totalMemory", "freeMemory", "maxMemory")
         )
-    except (Error, LookupError):
+    except Error:
         return None
     return {"used": total - free, "committed": total, "maximum": most}
 
@@ -139,7 +154,7 @@ def _kind(name: str) -> str:
     return next((kind for kind, pattern in _KINDS if re.match(pattern, name)), "Java and others")
 
 
-def thread_ticks(pid: int) -> dict[int, tuple[str, int]]:
+def _thread_ticks(pid: int) -> dict[int, tuple[str, int]]:
     """Of each thread its name, as far as the kernel has it, and the processor time it has used."""
     found = {}
     try:
@@ -167,4 +182,4 @@ def _status(pid: int) -> dict[str, int]:
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1] == "kB"}
 
 
-__all__ = ["collections", "heap_use", "thread_ticks", "usage"]
+__all__ = ["collections", "heap_use", "java_runtime", "usage"]

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
-import re
-import select
+import json
 import sys
-import termios
 import time
-import tty
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from jvmti.commands.top.terminal import opened_terminal
 from jvmti.commands.top.views import VIEWS, as_json, head, part_of, rows
-from jvmti.interface.errors import TargetLost
-from jvmti.report.tables import plain, print_json, table
+from jvmti.report.tables import plain, table
 from jvmti.text.printable import printable
 from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.commands.top.watching import Meter, Picture
 
-__all__ = ["Screen", "print_once"]
+__all__ = ["Screen", "print_on"]
 
 _KEYS = {"m": "methods", "t": "threads", "a": "allocation", "l": "locks"}
 _PAGE = 10
 _MOVES = {"\x1b[A": -1, "\x1bOA": -1, "k": -1, "\x1b[5~": -_PAGE}
 _MOVES |= {"\x1b[B": 1, "\x1bOB": 1, "j": 1, "\x1b[6~": _PAGE}
-_ONE_KEY = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|.", re.DOTALL)
-"""A key as the terminal sends it: an escape sequence, or a character."""
-_HELP = "m methods  t threads  a allocation  l locks  ↑↓ choose  ⏎ stacks  s sort  / filter  q quit"
-_MARGIN = 8
-"""Lines of the terminal beside the rows."""
-_LEAST = 3
+_HELP = (
+    *("m methods", "t threads", "a allocation", "l locks"),
+    *("↑↓ choose", "⏎ stacks", "s sort", "/ filter", "space stop", "q quit"),
+)
+_TABLE = 4
+"""Lines of a table beside its rows."""
+_HIGH = 14
+"""Lines of a terminal that has room for what is above and below the table."""
+_LOW = 8
+"""Lines of one that has room for neither."""
 
 
-def print_once(meter: Meter, given: argparse.Namespace) -> None:
-    """Print pictures, one after the other: as text, or as JSON with a document for each.
+def print_on(meter: Meter, given: argparse.Namespace) -> None:
+    """Print pictures, one after the other: as text, or as JSON with a line for each.
 
     Args:
         meter: the JVM.
@@ -53,13 +53,11 @@ def print_once(meter: Meter, given: argparse.Namespace) -> None:
             time.sleep(given.interval)
             picture = meter.picture()
             if given.json:
-                print_json(as_json(picture, given.top))
+                print(json.dumps(as_json(picture, given.top)))
             else:
                 _print(meter, picture, given.top)
             sys.stdout.flush()
-            if given.once or (until is None and given.json):
-                return
-            if until is not None and time.monotonic() >= until:
+            if given.once or (until is not None and time.monotonic() >= until):
                 return
 
 
@@ -104,24 +102,18 @@ class Screen:
         console = Console(highlight=False)
         self._sample()
         self._meter.picture()
-        with (
-            contextlib.suppress(KeyboardInterrupt),
-            _keys() as descriptor,
-            Live(console=console, auto_refresh=False, screen=True) as live,
-        ):
+        live = Live(console=console, auto_refresh=False, screen=True)
+        with contextlib.suppress(KeyboardInterrupt), opened_terminal(live) as terminal:
             due = time.monotonic() + min(self._interval, 1.0)
-            while not self._left:
+            while not (self._left or terminal.closed):
                 live.update(self._drawn(console.height, console.width), refresh=True)
-                for key in _typed(descriptor, due - time.monotonic()):
+                for key in terminal.typed(due - time.monotonic()):
                     self._press(key)
                 if self._until is not None and time.monotonic() >= self._until:
                     return
                 if time.monotonic() >= due:
                     due = time.monotonic() + self._interval
-                    try:
-                        picture = self._meter.picture()
-                    except TargetLost:
-                        return
+                    picture = self._meter.picture()
                     if not self._paused:
                         self._picture = picture
 
@@ -174,19 +166,26 @@ class Screen:
         from rich.console import Group
         from rich.text import Text
 
-        fit = max(height - _MARGIN, _LEAST)
         above = [self._meter.vm.process.describe()]
         above += ["", ""] if self._picture is None else head(self._picture)
-        state = [self._view, "by what they call" if self._total else "by their own"]
+        state = [self._view]
+        if self._view != "threads":
+            state.append("by what they call" if self._total else "by their own")
         if self._filter or self._typing:
             state.append(f"with {self._filter!r}" + ("_" if self._typing else ""))
         if self._paused:
             state.append("stopped")
         above.append(", ".join(state))
+        below = _lines(_HELP, width)
+        if height < _HIGH:
+            above = above[-1:]
+        if height < _LOW:
+            below = []
+        fit = max(height - len(above) - len(below) - _TABLE, 1)
         return Group(
             Text("\n".join(map(printable, above)), style="bold", no_wrap=True),
             self._body(fit, width),
-            Text(_HELP, style="dim", no_wrap=True, overflow="ellipsis"),
+            Text("\n".join(below), style="dim", no_wrap=True, overflow="ellipsis"),
         )
 
     def _body(self, fit: int, width: int) -> Any:
@@ -216,27 +215,12 @@ class Screen:
         )
 
 
-@contextlib.contextmanager
-def _keys() -> Iterator[int | None]:
-    """A descriptor that gives each key as it is pressed; ``None`` without a terminal."""
-    if not sys.stdin.isatty():
-        yield None
-        return
-    descriptor = sys.stdin.fileno()
-    before = termios.tcgetattr(descriptor)
-    try:
-        tty.setcbreak(descriptor)
-        yield descriptor
-    finally:
-        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
-
-
-def _typed(descriptor: int | None, seconds: float) -> list[str]:
-    """The keys that were pressed; waits for one."""
-    if descriptor is None:
-        time.sleep(max(seconds, 0))
-        return []
-    if not select.select([descriptor], [], [], max(seconds, 0))[0]:
-        return []
-    text = os.read(descriptor, 64).decode(errors="replace")
-    return _ONE_KEY.findall(text)
+def _lines(words: Sequence[str], width: int) -> list[str]:
+    """The words in lines of this width."""
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 2 + len(word) <= width:
+            lines[-1] += f"  {word}"
+        else:
+            lines.append(word)
+    return lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jvmti.commands.top.watching import INTERVALS
 from jvmti.text.quantities import duration, quantity, size
 
 if TYPE_CHECKING:
@@ -121,43 +122,48 @@ def head(picture: Picture) -> list[str]:
     Args:
         picture: the JVM in an interval.
     """
-    parts = [f"{picture.processors:.2f} processors", f"{quantity(picture.threads, 'thread')}"]
+    length = picture.seconds or 1
+    use = f"{picture.processors:.2f} processors (jvmti {picture.agent:.2f})"
+    parts = [use, f"{quantity(picture.threads, 'thread')}"]
     if picture.allocated is not None:
-        parts.append(f"allocates {size(int(picture.allocated))}/s")
+        least = size(int(INTERVALS["alloc"] / length))
+        rate = f"{size(int(picture.allocated))}/s" if picture.allocated else f"below {least}/s"
+        parts.append(f"allocates {rate}")
     line = []
     if picture.heap is not None:
         heap = {name: size(value) for name, value in picture.heap.items()}
         line.append(f"heap {heap['used']} of {heap['committed']}, at most {heap['maximum']}")
-    share = picture.collecting / (picture.seconds or 1)
+    share = picture.collecting / length
     line.append(f"{quantity(picture.collections, 'collection')}, {share:.1%} of the time")
     return [", ".join(parts), "; ".join(line)]
 
 
 def as_json(picture: Picture, most: int | None) -> dict[str, Any]:
-    """Everything, for JSON; times are in seconds, sizes in bytes.
+    """Everything, for JSON; the names end in the unit.
 
     Args:
         picture: the JVM in an interval.
         most: rows of each view.
     """
     found: dict[str, Any] = {
-        "seconds": round(picture.seconds, 3),
+        "ended_epoch_seconds": round(picture.ended, 3),
+        "length_seconds": round(picture.seconds, 3),
         "processors": round(picture.processors, 3),
+        "agent_processors": round(picture.agent, 3),
         "threads": picture.threads,
-        "heap": picture.heap,
-        "collections": {
-            "count": picture.collections,
-            "seconds": round(picture.collecting, 6),
-        },
-        "allocated_per_second": picture.allocated,
+        "heap_bytes": picture.heap,
+        "collections": picture.collections,
+        "collecting_seconds": round(picture.collecting, 6),
+        "allocated_bytes_per_second": picture.allocated,
+        "allocation_sampled_bytes": INTERVALS["alloc"],
         "views": {},
         "missing": picture.missing,
     }
     for name, view in VIEWS.items():
         if view.kind in picture.profiles:
-            unit = 1e9 if view.kind != "alloc" else 1
+            unit, word = (1, "bytes") if view.kind == "alloc" else (1e9, "seconds")
             found["views"][name] = [
-                {"name": one.name, "own": one.own / unit, "total": one.total / unit}
+                {"name": one.name, f"own_{word}": one.own / unit, f"total_{word}": one.total / unit}
                 for one in rows(picture, name, most)
             ]
     return found

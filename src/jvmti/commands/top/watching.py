@@ -2,35 +2,40 @@
 
 from __future__ import annotations
 
-import os
 import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from jvmti.interface.errors import Error, NotAvailable
-from jvmti.model.usage import collections, heap_use, thread_ticks
+from jvmti.commands.top.process_use import ProcessUse, Use
+from jvmti.interface.errors import NotAvailable, TargetLost
+from jvmti.model.usage import collections, heap_use, java_runtime
 from jvmti.target.processes.search import performance_data
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
     from jvmti.profile.profile import Profile
 
-__all__ = ["KINDS", "Meter", "Picture"]
+__all__ = ["INTERVALS", "KINDS", "Meter", "Picture"]
 
 KINDS = ("cpu", "alloc", "lock")
-_INTERVALS = {"cpu": 0.02, "alloc": 512 * 1024, "lock": 0.0001}
+INTERVALS = {"cpu": 0.02, "alloc": 512 * 1024, "lock": 0.0001}
+"""From one sample to the next: seconds or bytes; of locks the shortest wait."""
 _RENEWED = 60.0
 """Seconds after which a profile is taken anew, so that it does not grow for hours."""
-_TICKS = os.sysconf("SC_CLK_TCK")
+_RENAMING = 0.01
+"""The part of the time that it may take to look whether threads have other names."""
 
 
 class Picture:
     """A JVM in one interval.
 
     Attributes:
+        ended: its end, in seconds since 1970.
         seconds: the length of the interval.
-        processors: how many processors it used on average, the VM's own threads included.
-        threads: how many threads the process has.
+        processors: how many processors it used on average, the VM's own threads included and the
+            agent's left out.
+        agent: how many the agent's threads used.
+        threads: how many threads the process has without the agent's.
         heap: bytes that are used, committed, and the most; ``None`` if unknown.
         collections: how many collections there were.
         collecting: seconds of them.
@@ -39,8 +44,10 @@ class Picture:
     """
 
     def __init__(self) -> None:
+        self.ended = 0.0
         self.seconds = 0.0
         self.processors = 0.0
+        self.agent = 0.0
         self.threads = 0
         self.heap: dict[str, int] | None = None
         self.collections = 0
@@ -67,6 +74,9 @@ class Meter:
         self.vm = vm
         self._running: dict[str, tuple[Any, float]] = {}
         self._missing: dict[str, str] = {}
+        self._use = ProcessUse(vm.process.pid)
+        self._runtime = java_runtime(vm)
+        self._rename_at = 0.0
         self._before = self._counters()
 
     def __enter__(self) -> Meter:
@@ -90,7 +100,7 @@ class Meter:
         if kind in self._running or kind in self._missing:
             return
         try:
-            profile = self.vm.profile(kind, interval=_INTERVALS[kind])
+            profile = self.vm.profile(kind, interval=INTERVALS[kind])
         except NotAvailable as refused:
             self._missing[kind] = str(refused)
         else:
@@ -105,10 +115,9 @@ class Meter:
         if kind in self._running:
             self._running.pop(kind)[0].stop()
 
-    def _counters(self) -> tuple[float, dict[int, tuple[str, int]], list[dict[str, Any]], int]:
+    def _counters(self) -> tuple[float, Use, list[dict[str, Any]], int]:
         found = collections(performance_data(self.vm.process))
-        ticks = thread_ticks(self.vm.process.pid)
-        return time.monotonic(), ticks, found, time.time_ns()
+        return time.monotonic(), self._use.read(), found, time.time_ns()
 
     def picture(self) -> Picture:
         """The JVM since the last call.
@@ -117,34 +126,40 @@ class Meter:
             TargetLost: it has ended.
         """
         before, self._before = self._before, self._counters()
-        began, ticks, collected, epoch = before
-        now, ticks_now, collected_now, epoch_now = self._before
+        began, used, collected, epoch = before
+        now, used_now, collected_now, epoch_now = self._before
         made = Picture()
+        made.ended = epoch_now / 1e9
         made.seconds = now - began
-        used = sum(
-            count - ticks.get(thread, ("", 0))[1] for thread, (_, count) in ticks_now.items()
-        )
-        made.processors = max(used, 0) / _TICKS / (made.seconds or 1)
-        made.threads = len(ticks_now)
+        length = made.seconds or 1
+        own = used_now.own_since(used)
+        made.processors = max(used_now.seconds - used.seconds - own, 0) / length
+        made.agent = own / length
+        made.threads = used_now.threads
         made.collections = _sum(collected_now, "count") - _sum(collected, "count")
         made.collecting = _sum(collected_now, "seconds") - _sum(collected, "seconds")
-        made.heap = heap_use(self.vm)
+        made.heap = heap_use(self._runtime)
         made.missing = dict(self._missing)
         for kind, (profile, opened) in list(self._running.items()):
-            profile.update()
-            times = profile.samples.time
-            made.profiles[kind] = profile.where((times > epoch) & (times <= epoch_now))
+            if kind == "cpu":
+                self._rename(profile)
+            present = profile.now()
+            times = present.samples.time
+            made.profiles[kind] = present.where((times > epoch) & (times <= epoch_now))
             if now - opened > _RENEWED:
                 self.leave(kind)
                 self.sample(kind)
         if self.vm._session.has_ended():
-            raise self._lost()
+            raise TargetLost(f"{self.vm.process.describe()} has ended")
         return made
 
-    def _lost(self) -> Error:
-        from jvmti.interface.errors import TargetLost
-
-        return TargetLost(f"{self.vm.process.describe()} has ended")
+    def _rename(self, profile: Any) -> None:
+        """Give threads their present names, as often as that takes little time."""
+        began = time.monotonic()
+        if began >= self._rename_at:
+            profile.update()
+            ended = time.monotonic()
+            self._rename_at = ended + (ended - began) / _RENAMING
 
 
 def _sum(collectors: list[dict[str, Any]], name: str) -> Any:
