@@ -13,26 +13,25 @@ if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
 ROOT = Path(__file__).parents[1]
-_LIBRARY = "libs/libasyncProfiler-4.5-linux-x64.so"
-_CONVERTER = "libs/jfr-converter-4.5.jar"
+_JARS = {"4.5": jars.ASYNC_PROFILER, "3.0": jars.OLDER_ASYNC_PROFILER}
 
 
-def jar() -> Path:
+def jar(version: str = "4.5") -> Path:
     """The artifact, fetched once.
 
     Raises:
         subprocess.CalledProcessError: it cannot be fetched.
     """
-    (found,) = jars.fetched(jars.ASYNC_PROFILER)
+    (found,) = jars.fetched(_JARS[version])
     return found
 
 
-def library(folder: Path) -> Path:
+def library(folder: Path, version: str = "4.5") -> Path:
     """The native library, unpacked into a folder."""
-    file = folder / "libasyncProfiler.so"
+    file = folder / f"libasyncProfiler-{version}.so"
     if not file.exists():
-        with zipfile.ZipFile(jar()) as archive:
-            file.write_bytes(archive.read(_LIBRARY))
+        with zipfile.ZipFile(jar(version)) as archive:
+            file.write_bytes(archive.read(f"libs/libasyncProfiler-{version}-linux-x64.so"))
     return file
 
 
@@ -43,15 +42,18 @@ class AsyncProfiler:
         self._vm = vm
         self._library = library(folder)
         self._file = folder / f"async-{vm.process.pid}.collapsed"
+        self._kind = "cpu"
 
     def start(self, options: str) -> None:
         """Start it: ``event=cpu,interval=1ms``."""
         self._ask(f"start,{options}")
+        event = options.partition("event=")[2].partition(",")[0]
+        self._kind = event if event in ("wall", "alloc", "lock") else "cpu"
 
     def stop(self) -> Profile:
         """Stop it, and open what it has sampled."""
         self._ask(f"stop,collapsed,total,ann,file={self._file}")
-        return jvmti.profile.open(self._file)
+        return jvmti.profile.open(self._file, self._kind)
 
     def _ask(self, options: str) -> None:
         answer = self._vm.diagnostic_command(f'JVMTI.agent_load {self._library} "{options}"')

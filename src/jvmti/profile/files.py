@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
 from jvmti.profile.errors import NotAProfile
+from jvmti.profile.tables import Kind, Samples
 
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
@@ -97,27 +99,57 @@ def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
         raise
 
 
-def open_profile(path: str | os.PathLike[str]) -> Profile:
+def open_profile(path: str | os.PathLike[str], kind: str | Kind | None = None) -> Profile:
     """Open a file: one that `jvmti.profile.Profile.save` wrote, or of another profiler.
 
-    It reads this package's Parquet, recordings of the JDK's Flight Recorder (``.jfr``), pprof, and
-    collapsed stacks. Parquet and recordings have the times and threads of samples; pprof has none
-    of the times, and collapsed stacks neither.
+    It reads this package's Parquet, recordings of the JDK's Flight Recorder and of async-profiler
+    (``.jfr``), pprof, and collapsed stacks. Parquet and recordings have the times and threads of
+    samples; pprof has none of the times, and collapsed stacks neither. Nor do these say of what
+    kind their numbers are::
+
+        jvmti.profile.open("cpu.collapsed", kind="cpu")
 
     Args:
         path: the file; its content decides what it is, not its name.
+        kind: the kind of the samples if the file does not say it. Its weights are then nanoseconds
+            or bytes; without a kind, mere numbers.
 
     Raises:
         NotAProfile: it is something else, or damaged.
+        ValueError: there is no such kind, or the file says another.
         OSError: it cannot be read.
         ImportError: it is Parquet, and pyarrow is not installed.
     """
     with open(path, "rb") as file:
         first = file.read(8)
-    name = next((name for magic, name in _READERS if first.startswith(magic)), "collapsed")
+    name = next((name for magic, name in _READERS if first.startswith(magic)), None)
+    if name is None:
+        # Some writers of pprof do not compress it. Its first field has a byte that no text has.
+        name = "pprof" if first.startswith(b"\n") and b"\x08" in first else "collapsed"
     module: Any = importlib.import_module(f"{_FORMATS}.{name}")
     profile: Profile = module.read(os.fspath(path))
-    return profile
+    return profile if kind is None else _of_kind(profile, kind, os.fspath(path))
+
+
+def _of_kind(profile: Profile, wanted: str | Kind, path: str) -> Profile:
+    """The profile with samples of a kind."""
+    try:
+        kind = Kind[wanted.upper()] if isinstance(wanted, str) else Kind(wanted)
+    except KeyError:
+        names = ", ".join(one.name.lower() for one in Kind)
+        raise ValueError(f"kind={wanted!r} is none of {names}") from None
+    if profile.kinds == (kind,):
+        return profile
+    if profile.kinds != (Kind.COUNT,):
+        names = ", ".join(one.name.lower() for one in profile.kinds)
+        raise ValueError(f"{path} has samples of {names}, not of {kind.name.lower()}")
+    columns = profile.samples.columns() | {"kind": kind}
+    limits = [dataclasses.replace(one, kind=kind) for one in profile.limits]
+    return type(profile)(
+        *(Samples(**columns), profile.stacks, profile.frames, profile.threads),
+        limits,
+        profile.labels,
+    )
 
 
 def not_a_profile(path: str, why: object) -> NotAProfile:

@@ -8,7 +8,7 @@ from typing import Any
 
 from jvmti.profile.tables import Kind
 from jvmti.text.printable import escaped, escaped_lines
-from jvmti.text.quantities import duration, size
+from jvmti.text.quantities import duration
 
 __all__ = ["Limits"]
 
@@ -33,7 +33,7 @@ class Limits:
     ended: int = 0
     """When it ended."""
     interval: float | None = None
-    """The interval that was asked for, in seconds, or in bytes for memory."""
+    """The interval that was asked for, in seconds, in bytes for memory, or a number."""
     effective: float | None = None
     """The interval that the samples had on average, in the same unit."""
     inlined_exact: bool | None = None
@@ -94,7 +94,7 @@ class Limits:
         return found + list(self.notes)
 
     def _amount(self, interval: float) -> str:
-        return duration(interval) if self.kind.unit == "ns" else size(int(interval))
+        return self.kind.amount(interval * 1e9 if self.kind.unit == "ns" else interval)
 
     def as_json(self) -> dict[str, Any]:
         """An object for JSON, without what is unknown."""

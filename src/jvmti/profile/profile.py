@@ -25,7 +25,7 @@ from jvmti.profile.uses import Top, Use
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
 from jvmti.text.printable import escaped
-from jvmti.text.quantities import duration, quantity, size
+from jvmti.text.quantities import quantity
 
 if TYPE_CHECKING:
     from jvmti.profile.formats.flame import FlameGraph
@@ -132,7 +132,8 @@ class Profile(display.Tabular):
         """The samples of one kind; none if it was profiled and nothing of it happened.
 
         Args:
-            kind: ``"cpu"``, ``"wall"``, ``"alloc"``, ``"live"`` or ``"lock"``.
+            kind: ``"cpu"``, ``"wall"``, ``"alloc"``, ``"live"``, ``"lock"`` or
+                ``"count"``.
 
         Raises:
             KeyError: this kind was not profiled.
@@ -183,7 +184,7 @@ class Profile(display.Tabular):
 
     @property
     def weight(self) -> int:
-        """The sum of the weights of all samples, in nanoseconds or bytes.
+        """The sum of the weights of all samples: nanoseconds, bytes, or a number.
 
         Raises:
             SeveralKinds: the samples are of several kinds.
@@ -447,12 +448,12 @@ class Profile(display.Tabular):
 
     @property
     def amount(self) -> Callable[[int], str]:
-        """Formats a weight: a duration, or a number of bytes.
+        """Formats a weight: a duration, a number of bytes, or a number.
 
         Raises:
             SeveralKinds: the samples are of several kinds.
         """
-        return size if self.kind.unit == "bytes" else _duration
+        return self.kind.amount
 
     def tree(self, *, inverted: bool = False) -> StackTree:
         """The stacks as one tree, whose counts are weights.
@@ -535,7 +536,3 @@ class Profile(display.Tabular):
         )
 
     _repr_html_ = display.html
-
-
-def _duration(nanoseconds: int) -> str:
-    return duration(nanoseconds / 1e9)

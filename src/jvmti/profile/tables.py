@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from jvmti.profile.errors import ProfileError
 from jvmti.text.printable import escaped
-from jvmti.text.quantities import quantity
+from jvmti.text.quantities import duration, quantity, size
 
 __all__ = [
     "Frame",
@@ -45,11 +45,26 @@ class Kind(enum.IntEnum):
     """Memory that was allocated during the profile and is still alive at its end, in bytes."""
     LOCK = 4
     """Waiting for a monitor, or parked; the weight is nanoseconds of waiting."""
+    COUNT = 5
+    """Something else, of which the weight is a number: cache misses, calls, or samples of a file
+    that does not say of what.  Only files have it."""
 
     @property
     def unit(self) -> str:
-        """The unit of its weights: ``ns`` or ``bytes``."""
-        return "bytes" if self in (Kind.ALLOC, Kind.LIVE) else "ns"
+        """The unit of its weights: ``ns``, ``bytes``, or ``count``."""
+        return _UNITS.get(self, "ns")
+
+    def amount(self, weight: float) -> str:
+        """A weight as text: ``1.2 s``, ``640 KB``, ``2,500``."""
+        match self.unit:
+            case "ns":
+                return duration(weight / 1e9)
+            case "bytes":
+                return size(int(weight))
+        return f"{weight:,.0f}"
+
+
+_UNITS = {Kind.ALLOC: "bytes", Kind.LIVE: "bytes", Kind.COUNT: "count"}
 
 
 class State(enum.IntEnum):
@@ -68,7 +83,7 @@ class State(enum.IntEnum):
     """It was in ``LockSupport.park``, as threads are that wait for a lock of
     ``java.util.concurrent``, or for work."""
     SLEEPING = 6
-    """It was in ``Thread.sleep``."""
+    """It was in ``Thread.sleep``; in recordings of async-profiler, any thread that waited."""
     NATIVE = 7
     """It was in native code, where it may have waited."""
 
@@ -285,7 +300,7 @@ class Samples:
         time: when, in nanoseconds since the epoch.
         thread: the row of the thread in `Threads`.
         stack: the row of the stack in `Stacks`.
-        weight: nanoseconds or bytes that the sample stands for, as its kind says.
+        weight: nanoseconds, bytes, or the number that the sample stands for, as its kind says.
         kind: a number of `Kind`.
         state: a number of `State`.
         label: the row of the profile's ``labels``, such as the request that the thread worked for;

@@ -30,7 +30,7 @@ class Top(display.Rows[Use]):
     """The rows of `Profile.top`: a list; a notebook shows a table, ``str`` and ``print`` lines.
 
     Attributes:
-        amount: formats a weight: a duration, or a number of bytes.
+        amount: formats a weight: a duration, a number of bytes, or a number.
     """
 
     __slots__ = ("amount",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import threading
@@ -357,11 +358,12 @@ def kind_of(kind: str | Kind) -> Kind:
     Raises:
         ValueError: there is none.
     """
-    try:
-        return Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
-    except KeyError:
-        known = ", ".join(one.name.lower() for one in Kind)
-        raise ValueError(f"kind={kind!r} is none of {known}") from None
+    with contextlib.suppress(KeyError):
+        found = Kind[kind.upper()] if isinstance(kind, str) else Kind(kind)
+        if found in INTERVALS:
+            return found
+    known = ", ".join(one.name.lower() for one in INTERVALS)
+    raise ValueError(f"kind={kind!r} is none of {known}")
 
 
 def intervals_of(kinds: list[Kind], given: float | Mapping[str, float] | None) -> dict[Kind, float]:

@@ -23,6 +23,9 @@ from jvmti.text.quantities import duration, quantity
 
 __all__ = ["save", "save_part", "show", "show_difference"]
 
+_COLUMNS = {"ns": "TIME", "bytes": "SIZE", "count": "COUNT"}
+"""The heading of weights by their unit."""
+
 
 def _chosen(given: argparse.Namespace, profile: Profile) -> Profile:
     """The part of a profile that was asked for."""
@@ -143,7 +146,7 @@ def _print_kind(given: argparse.Namespace, profile: Profile) -> None:
     if given.by in PARTS:
         by = column_of(given.by)
         print_table(
-            [">TIME" if profile.kind.unit == "ns" else ">SIZE", ">%", given.by.upper()],
+            [f">{_COLUMNS[profile.kind.unit]}", ">%", given.by.upper()],
             [
                 [profile.amount(weight), f"{share:.1%}", printable(part_name(by, name))]
                 for name, weight, share in _parts(profile, by)[: given.top]

@@ -14,6 +14,7 @@ import numpy
 
 from jvmti.profile.call_tree import NO_STACK, distinct
 from jvmti.profile.errors import NotAProfile
+from jvmti.profile.formats.class_names import class_name
 from jvmti.profile.limits import Limits
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads
 
@@ -31,13 +32,12 @@ _KINDS = {
 }
 """Suffixes that async-profiler adds to names with its option ``ann``."""
 _LINE = re.compile(r"(.*) (\d+)")
+_THREAD = re.compile(r"\[(.*) tid=\d+\]")
 _TYPE = re.compile(
     r"(?:(?:boolean|byte|char|short|int|long|float|double)(?:\[\])+"
     r"|(?:[\w$]+[./])+[A-Z$][\w$]*(?:[./+]0x[0-9a-f]+)?(?:\[\])*)(?:_\[[ik]\])?"
 )
 """An array, or a class in a package; async-profiler adds where it was allocated."""
-# Of a hidden class, what follows the last slash is no name.
-_PACKAGES = re.compile("/(?!0x[0-9a-f]+$)")
 
 
 def write(profile: Profile, path: str, name: str) -> None:
@@ -65,9 +65,10 @@ def clean(name: str) -> str:
 
 
 def read(path: str) -> Profile:
-    """Read collapsed stacks of any tool; they count as processor time.
+    """Read collapsed stacks of any tool; their kind is that of mere numbers.
 
-    Where each ends in a class, this is that of what was allocated, or of the lock.
+    Where each ends in a class, this is that of what was allocated, or of the lock; where each
+    begins with a thread, as async-profiler writes them, it is the thread of the samples.
 
     Raises:
         NotAProfile: a line is something else.
@@ -97,21 +98,33 @@ def read(path: str) -> Profile:
     if not texts:
         raise NotAProfile(f"{path} has no stacks")
     stacks = [text.split(";")[::-1] if text != NO_STACK else [] for text in texts]
+    threads = _taken_threads(stacks)
+    thread, thread_names = distinct(threads)
     codes, names = distinct([name for stack in stacks for name in stack])
     innermost = {stack[0] for stack in stacks if stack}
     types = innermost if _are_types(innermost) else set()
     frames = [_type(name) if name in types else _frame(name) for name in names]
     return Profile(
-        Samples(0, numpy.zeros(len(stacks), numpy.int32), numpy.arange(len(stacks)), weights),
+        Samples(0, thread, numpy.arange(len(stacks)), weights, Kind.COUNT),
         Stacks(numpy.concatenate([[0], numpy.cumsum([len(stack) for stack in stacks])]), codes),
         Frames(
             [frame[0] for frame in frames],
             [frame[1] for frame in frames],
             kind=numpy.array([frame[2] for frame in frames], numpy.uint8),
         ),
-        Threads([0], [""]),
-        [Limits(Kind.CPU, notes=("The file says neither the kind of samples nor their times.",))],
+        Threads([0] * len(thread_names), thread_names),
+        [Limits(Kind.COUNT, notes=("The file says neither the kind of samples nor their times.",))],
     )
+
+
+def _taken_threads(stacks: list[list[str]]) -> list[str]:
+    """The thread of each stack, which is taken out of it; no names if a stack has none."""
+    found = [_THREAD.fullmatch(stack[-1]) if stack else None for stack in stacks]
+    if None in found:
+        return [""] * len(stacks)
+    for stack in stacks:
+        stack.pop()
+    return [one[1] for one in found if one]
 
 
 def _are_types(names: set[str]) -> bool:
@@ -125,14 +138,14 @@ def _are_types(names: set[str]) -> bool:
 
 
 def _type(name: str) -> tuple[str, str, FrameKind]:
-    return "", _PACKAGES.sub(".", name[:-4] if name[-4:] in _KINDS else name), FrameKind.TYPE
+    return "", class_name(name[:-4] if name[-4:] in _KINDS else name), FrameKind.TYPE
 
 
 def _frame(name: str) -> tuple[str, str, FrameKind]:
     kind = _KINDS.get(name[-4:], FrameKind.UNKNOWN)
     if kind:
         name = name[:-4]
-    class_name, dot, method = name.rpartition(".")
-    if not dot or not class_name or "::" in name or "`" in name or "(" in name:
+    of, dot, method = name.rpartition(".")
+    if not dot or not of or "::" in name or "`" in name or "(" in name:
         return "", name, kind
-    return _PACKAGES.sub(".", class_name), method, kind
+    return class_name(of), method, kind

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 _VERSION = 60
+_WEIGHTS = {"ns": "tracing-ms", "bytes": "bytes", "count": "samples"}
 _JAVA = (FrameKind.JAVA, FrameKind.INTERPRETED, FrameKind.COMPILED, FrameKind.INLINED)
 _CATEGORIES = (
     ("Other", "grey", ()),
@@ -139,7 +140,7 @@ def _thread(profile: Profile, part: Profile, name: str, number: int) -> dict[str
     order = numpy.argsort(samples.time, kind="stable")
     end = profile._columns.tree.end[samples.stack[order]] - 1
     weight = samples.weight[order]
-    in_bytes = profile.kind.unit == "bytes"
+    in_ns = profile.kind.unit == "ns"
     thread = part.threads[int(samples.thread[0])]
     return {
         "name": printable(name),
@@ -157,8 +158,8 @@ def _thread(profile: Profile, part: Profile, name: str, number: int) -> dict[str
             "length": len(order),
             "stack": [row if row >= 0 else None for row in end.tolist()],
             "time": ((samples.time[order] - profile.began) / 1e6).tolist(),
-            "weight": weight.tolist() if in_bytes else (weight / 1e6).tolist(),
-            "weightType": "bytes" if in_bytes else "tracing-ms",
+            "weight": (weight / 1e6).tolist() if in_ns else weight.tolist(),
+            "weightType": _WEIGHTS[profile.kind.unit],
         },
         "markers": {
             "length": 0,

@@ -165,6 +165,10 @@ function amount(weight) {
     while (weight >= 1024 && at < 4) { weight /= 1024; at++; }
     return `${at ? weight.toPrecision(3) : Math.round(weight)} ${["bytes", "KB", "MB", "GB", "TB"][at]}${unit === "bytes/s" ? "/s" : ""}`;
   }
+  if (unit === "count" || unit === "count/s") {
+    const number = weight.toLocaleString("en", { maximumSignificantDigits: Math.max(3, Math.ceil(Math.log10(weight))) });
+    return unit === "count" ? number : `${number}/s`;
+  }
   if (unit === "s/s") return `${weight.toPrecision(3)} s/s`;
   const seconds = weight / 1e9;
   return seconds >= 1 ? `${seconds.toPrecision(3)} s` : seconds >= 1e-3 ? `${(seconds * 1e3).toPrecision(3)} ms` : `${(seconds * 1e6).toPrecision(3)} µs`;

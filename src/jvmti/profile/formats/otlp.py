@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-_UNITS = {"ns": "nanoseconds", "bytes": "bytes"}
+_UNITS = {"ns": "nanoseconds", "bytes": "bytes", "count": "count"}
 
 
 def write(profile: Profile, path: str, name: str) -> None:
@@ -35,7 +35,7 @@ def _encoded(profile: Profile) -> bytes:
     kinds = profile.kinds
     # The first row of each table stands for nothing.
     strings = ["", "thread.name", *_UNITS.values(), *(kind.name.lower() for kind in Kind)]
-    first_kind, first_name = 4, len(strings)
+    first_kind, first_name = 2 + len(_UNITS), len(strings)
     strings += columns.names
     line = protobuf.message_rows(
         3,
@@ -60,7 +60,7 @@ def _encoded(profile: Profile) -> bytes:
     for kind in kinds:
         part = profile[kind].samples
         attributes = thread[part.thread] if len(thread) else part.thread
-        value = protobuf.one((1, first_kind + kind), (2, 3 if kind.unit == "bytes" else 2))
+        value = protobuf.one((1, first_kind + kind), (2, strings.index(_UNITS[kind.unit])))
         samples = protobuf.message_rows(
             2,
             protobuf.varint_rows(1, part.stack.astype(numpy.int64) + 1),

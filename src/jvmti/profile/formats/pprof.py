@@ -39,8 +39,23 @@ _NAMES = {
     Kind.ALLOC: ("alloc_space", "bytes"),
     Kind.LIVE: ("inuse_space", "bytes"),
     Kind.LOCK: ("delay", "nanoseconds"),
+    Kind.COUNT: ("events", "count"),
 }
 """Type and unit of the values, as other writers of this format name them."""
+_KNOWN = {
+    "wall": Kind.WALL,
+    "space": Kind.ALLOC,
+    "allocations": Kind.ALLOC,
+    "contentions": Kind.LOCK,
+    "locks": Kind.LOCK,
+}
+"""Other names of types, of other writers."""
+_FACTORS = {
+    "ns": {"nanoseconds": 1, "microseconds": 1_000, "milliseconds": 1_000_000, "seconds": 10**9},
+    "bytes": {"bytes": 1, "kilobytes": 1 << 10, "megabytes": 1 << 20},
+    "count": {"count": 1},
+}
+"""The units of values, and the factor that makes each that of a kind."""
 _TYPE = "class "
 """Begins the system name of what is no method, but the class that was allocated, or of a lock."""
 _MOST = 1 << 30
@@ -130,7 +145,7 @@ def _encoded(profile: Profile) -> Iterator[bytes]:
         (_Profile.time_nanos, profile.began),
         (_Profile.duration_nanos, max(profile.ended - profile.began, 0)),
         (_Profile.period_type, protobuf.one((1, first_kind), (2, first_kind + 1))),
-        (_Profile.period, int(period * (1 if kinds[0].unit == "bytes" else 1e9)) if period else 0),
+        (_Profile.period, int(period * (1e9 if kinds[0].unit == "ns" else 1)) if period else 0),
     )
 
 
@@ -176,6 +191,8 @@ def read(path: str) -> Profile:
     with open(path, "rb") as file:
         packed = file.read()
     try:
+        if not packed.startswith(b"\x1f\x8b"):
+            return _decoded(memoryview(packed))
         unpacker = zlib.decompressobj(wbits=47)
         data = unpacker.decompress(packed, _MOST)
         if unpacker.unconsumed_tail:
@@ -206,13 +223,20 @@ def _decoded(data: memoryview) -> Profile:
     names = [strings[one.get(1, 0)] for one in types]
     if not names:
         raise ValueError("the file has no types of samples")
-    known = {name: kind for kind, (name, _) in _NAMES.items()}
-    kinds = {known[name]: column for column, name in enumerate(names) if name in known}
+    units = [strings[one.get(2, 0)] for one in types]
+    known = _KNOWN | {name: kind for kind, (name, _) in _NAMES.items()}
+    kinds = {
+        known[name]: column
+        for column, (name, unit) in enumerate(zip(names, units, strict=True))
+        if name in known and unit in _FACTORS[known[name].unit]
+    }
     notes = []
     if not kinds:
-        # A value in nanoseconds counts as time, else the last, which is pprof's own choice.
-        kinds = {Kind.CPU: len(names) - 1}
-        notes.append(f"The samples are of {names[-1]!r}, a kind that this package does not know.")
+        # pprof itself shows the last one.
+        kinds = {Kind.COUNT: len(names) - 1}
+        notes.append(
+            f"The samples are of {names[-1]!r} in {units[-1]!r}, of a kind that is not known here."
+        )
     functions = {}
     for one in found[_Profile.function]:
         fields = dict(_fields(one))
@@ -249,6 +273,7 @@ def _decoded(data: memoryview) -> Profile:
             weight = values[column]
             if weight:
                 weight -= (weight >> 63) << 64
+                weight *= _FACTORS[kind.unit].get(units[column], 1)
                 columns.append((threads.setdefault(thread, len(threads)), stack, weight, kind))
     lengths = [len(one) // 4 for one in stacks]
     times = {number: found[number][-1] if found[number] else 0 for number in (9, 10)}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
+_UNITS = {"ns": "nanoseconds", "bytes": "bytes", "count": "none"}
 _SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
 
@@ -54,7 +55,7 @@ def write(profile: Profile, path: str, name: str) -> None:
                 about = {
                     "type": "sampled",
                     "name": printable(f"{thread} ({kind.name.lower()})"),
-                    "unit": "bytes" if kind.unit == "bytes" else "nanoseconds",
+                    "unit": _UNITS[kind.unit],
                     "startValue": 0,
                     "endValue": int(weights.sum()),
                 }

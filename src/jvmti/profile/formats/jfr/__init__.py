@@ -1,7 +1,7 @@
-"""Recordings of the JDK's Flight Recorder, read as columns.
+"""Recordings of the JDK's Flight Recorder and of async-profiler, read as columns.
 
-What is read: samples of processor time and of native methods, allocations, contended monitors and
-parking.  What is not: events of other types.
+What is read: samples of processor time, wall-clock time and of native methods, allocations, objects
+that are alive, contended monitors and parking.  What is not: events of other types.
 """
 
 from __future__ import annotations
@@ -34,16 +34,19 @@ def read(path: str) -> Profile:
             name
             for chunk in parts
             for name in ("jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB")
-            if chunk.has(name)
+            if chunk.count(name)
         }
         samples = RecordedSamples()
         for chunk in parts:
             samples.add(chunk, present)
-        if not samples.counts:
+        limits = samples.limits()
+        if not limits:
+            other = f", only {', '.join(samples.unread)}" if samples.unread else ""
             raise NotAProfile(
-                f"{path} has no samples: record with settings=profile, or with other events on"
+                f"{path} has no samples{other}: record with settings=profile, or with other events "
+                "on"
             )
-        samples.merged.limits = samples.limits()
+        samples.merged.limits = limits
         return Profile(*samples.merged.tables())
     except (
         ProfileError,

@@ -90,9 +90,9 @@ class Chunk:
         found = event_places(data, _HEADER.size, [of.id for of in wanted])
         return {of.name: places for of, places in zip(wanted, found, strict=True) if len(places)}
 
-    def has(self, name: str) -> bool:
-        """Whether there are events of a type."""
-        return name in self._places
+    def count(self, name: str) -> int:
+        """How many events of a type there are."""
+        return len(self._places.get(name, ()))
 
     def events(self, name: str, wanted: Collection[str]) -> dict[str, NDArray[numpy.int64]] | None:
         """The events of a type as columns; ``None`` if there are none.
