@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import multiprocessing
+import pickle
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy
 import pytest
@@ -295,3 +298,30 @@ def test_limits_say_what_to_know():
     assert "the kernel does not allow perf events" in text
     assert "could not be walked: 1." in text
     assert "without their outermost callers, where the walk lost its way: 2." in text
+
+
+@pytest.mark.parametrize("views", [False, True])
+def test_profiles_and_their_tables_are_equal_in_another_process(views: bool):
+    shop = made.shop()
+    if views:
+        shop.tree()
+        shop.top()
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        again = pool.submit(Profile.between, shop, None, None).result()
+    assert again == shop
+    assert again.top() == shop.top()
+    assert again.between(0, 5) != shop
+    for name in ("samples", "stacks", "frames", "threads"):
+        assert getattr(again, name) == getattr(shop, name)
+        assert getattr(again, name) != getattr(made.large(10, 5), name)
+    assert again != "a profile"
+    parts = pickle.loads(pickle.dumps(shop.by("thread")))
+    assert dict(parts) == dict(shop.by("thread"))
+
+
+def test_a_copy_of_a_profile_has_no_more_than_its_tables():
+    shop = made.shop()
+    before = len(pickle.dumps(shop))
+    shop.tree()
+    shop.tree(inverted=True)
+    assert len(pickle.dumps(shop)) == before

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 import re
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,8 @@ def vm(sites: JavaProgram) -> Iterator[jvmti.VM]:
 def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram) -> None:
     with vm.profile("alloc", interval=32 * 1024) as profile:
         _, small, large = sites.ask("allocate 400000").split()
+    # A copy for another process does without the VM.
+    assert pickle.loads(pickle.dumps(profile)) == profile
     profile = profile.with_frame("Sites.allocate")
     # Some 12,000 samples of the small ones, whose number varies by one in a hundred. Up to Java 17
     # they begin each second buffer, and then the VM samples them for what the last one wasted: six

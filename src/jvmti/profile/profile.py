@@ -103,6 +103,29 @@ class Profile(display.Tabular):
     def __len__(self) -> int:
         return len(self._samples)
 
+    def _contents(self) -> tuple[Any, ...]:
+        """The arguments that make an equal profile; of one that runs, its state at this moment."""
+        now = self.where(slice(None))
+        return (
+            now.samples,
+            now.stacks,
+            now.frames,
+            now.threads,
+            tuple(now.limits),
+            tuple(now.labels),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Profile):
+            return NotImplemented
+        return self is other or self._contents() == other._contents()
+
+    __hash__ = None  # type: ignore[assignment] # one that runs changes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy in another process has neither the VM of one that runs nor what is counted anew.
+        return Profile, self._contents()
+
     # Kinds
 
     @cached_property

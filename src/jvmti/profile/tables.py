@@ -151,8 +151,28 @@ class Thread(NamedTuple):
     """The process; empty if the profile is of only one."""
 
 
+class _Table:
+    """A table that equals another with the same rows in the same order."""
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            _equal(getattr(self, name), getattr(other, name))
+            for name in self.__dataclass_fields__  # type: ignore[attr-defined]
+        )
+
+    __hash__ = None  # type: ignore[assignment] # its columns can change
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, numpy.ndarray):
+        return numpy.array_equal(one, other)
+    return list(one) == list(other)
+
+
 @dataclass(frozen=True, eq=False)
-class Frames(Sequence[Frame]):
+class Frames(_Table, Sequence[Frame]):
     """The distinct frames: method, line, and kind of code; a column for each."""
 
     class_name: Sequence[str]
@@ -206,7 +226,7 @@ class Frames(Sequence[Frame]):
 
 
 @dataclass(frozen=True, eq=False)
-class Stacks(Sequence["NDArray[numpy.int32]"]):
+class Stacks(_Table, Sequence["NDArray[numpy.int32]"]):
     """The distinct stacks: row numbers of frames, the innermost frame first.
 
     Stack ``n`` is ``frames[offsets[n]:offsets[n + 1]]``; it may be empty.
@@ -246,7 +266,7 @@ class Stacks(Sequence["NDArray[numpy.int32]"]):
 
 
 @dataclass(frozen=True, eq=False)
-class Threads(Sequence[Thread]):
+class Threads(_Table, Sequence[Thread]):
     """The threads that have samples."""
 
     id: NDArray[numpy.int64]
@@ -293,7 +313,7 @@ class Threads(Sequence[Thread]):
 
 
 @dataclass(frozen=True, eq=False)
-class Samples:
+class Samples(_Table):
     """The samples: one row each, of NumPy arrays of the same length.
 
     Attributes:

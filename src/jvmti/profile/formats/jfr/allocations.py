@@ -1,4 +1,4 @@
-"""What Flight Recorder's first sample of a thread's allocations stands for.
+"""Weights of the first sample of a thread's allocations in a recording of Flight Recorder.
 
 The weight of ``jdk.ObjectAllocationSample`` is what the thread has allocated since the sample
 before.  The first one of a recording has all since the thread began, or since an earlier

@@ -7,9 +7,9 @@ from functools import cached_property
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.profile.formats.jfr.library import Traces, rows_from, traces
 from jvmti.profile.formats.jfr.types import Field, Type, form_of, read_text, skip_value
 from jvmti.profile.formats.jfr.varints import read_one
+from jvmti.profile.formats.library import Traces, rows_from, traces
 
 __all__ = ["Constants"]
 

@@ -16,9 +16,9 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.formats.jfr.constants import Constants
-from jvmti.profile.formats.jfr.library import event_places, rows_at
 from jvmti.profile.formats.jfr.types import Field, Type, field_form, read_types, types_place
 from jvmti.profile.formats.jfr.varints import read_one
+from jvmti.profile.formats.library import event_places, rows_at
 
 __all__ = ["Chunk", "chunks"]
 

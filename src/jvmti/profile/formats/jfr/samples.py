@@ -37,7 +37,7 @@ _NOTES = {
     "jdk.ThreadPark": "Threads that are parked for work are among those that wait for locks: JFR "
     "does not tell them apart.",
 }
-"""What samples of Flight Recorder's events lack."""
+"""Sentences about what samples of Flight Recorder's events lack."""
 _LIVE = (
     "An object that is alive stands for all bytes that were allocated since the one before it that "
     "was sampled; async-profiler's own views show only the size of the object."

@@ -1,4 +1,4 @@
-"""What the recorder of a chunk says of itself: who it is, and how often it took samples.
+"""Settings of the recorder of a chunk: who it is, and how often it took samples.
 
 Flight Recorder writes an event ``jdk.ActiveSetting`` for each setting of each type of events, and
 async-profiler does the same with its options.
@@ -49,7 +49,7 @@ class Settings:
 
     @property
     def event(self) -> str:
-        """What async-profiler took execution samples of: ``cpu``, ``wall``, ``cache-misses``, …"""
+        """Event that async-profiler sampled: ``cpu``, ``wall``, ``page-faults``, …"""
         return self._values.get((_RECORDING, "event"), "")
 
     @property

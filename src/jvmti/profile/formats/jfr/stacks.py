@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from jvmti.profile.formats.class_names import class_name
 from jvmti.profile.formats.jfr.constants import Constants
-from jvmti.profile.formats.jfr.library import dense, distinct
+from jvmti.profile.formats.library import dense, distinct
 from jvmti.profile.tables import FrameKind, Frames, Stacks, Threads
 
 __all__ = ["ChunkStacks", "threads_of"]
