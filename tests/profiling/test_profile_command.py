@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import re
+import shutil
 import signal
 import statistics
 import subprocess
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
-from command_line import done, here, imports
+from command_line import begun, done, here, imports
 from jvms import QUICK
 from prepared import Prepared
 
@@ -295,6 +297,7 @@ def test_ctrl_c_shows_what_there_is(serving: JavaProgram) -> None:
         (["--alloc", "--live", "--interval", "live=64k"], "give both the same --interval"),
         (["--alloc", "--interval", "4g"], "is not from 1 byte to 2 GB"),
         (["-o", "x.pdf"], "x.pdf"),
+        (["-o", "x.html", "-o", "y.html"], "one file at a time"),
         # Before a profile is taken, not after it.
         (["--lock", "--live", "-o", "x.collapsed"], "choose one: --lock or --live"),
         (["--loop", "1"], "--loop needs a name with the time in it"),
@@ -308,3 +311,101 @@ def test_mistakes_are_sentences(serving: JavaProgram, words: list[str], why: str
     assert shown.returncode != 0
     assert why in shown.stderr
     assert "Traceback" not in shown.stderr
+
+
+def test_a_program_that_ends_by_itself_gives_its_exit_code(
+    jvm: Jvm, java_classes: Callable[..., Path], tmp_path: Path
+) -> None:
+    java = f"{jvm.java} {' '.join(jvm.args)} -cp {java_classes('Endings')} Endings"
+    shown = here("profile", "--", *java.split(), "exit")
+    assert shown.returncode == 3, shown.stderr
+    # A script goes on to its end, too, and it is said which of its JVMs it was.
+    script = tmp_path / "start.sh"
+    script.write_text(f"#!/bin/sh\n{java} exit\ntouch {tmp_path}/later\nexit 9\n")
+    script.chmod(0o755)
+    shown = here("profile", "--", script)
+    assert shown.returncode == 9, shown.stderr
+    assert "Endings, the first JVM that the program has started; others have no" in shown.stderr
+    assert (tmp_path / "later").exists()
+
+
+def test_the_jvm_of_a_script_ends_with_the_profile(
+    jvm: Jvm, java_classes: Callable[..., Path], tmp_path: Path
+) -> None:
+    java = f"{jvm.java} {' '.join(jvm.args)} -cp {java_classes('Waiting')} Waiting"
+    script = tmp_path / "start.sh"
+    script.write_text(f"#!/bin/sh\n{java} < /dev/zero\nexit 9\n")
+    script.chmod(0o755)
+    shown = here("profile", "--duration", 0.5, "--", script)
+    assert shown.returncode == 0, shown.stderr
+    pid = re.search(r"profiling (\d+) Waiting", shown.stderr)
+    assert pid is not None
+    until = time.monotonic() + 30
+    while Path(f"/proc/{pid[1]}").exists():
+        assert time.monotonic() < until, "the JVM is left behind"
+        time.sleep(0.1)
+
+
+def test_a_file_that_cannot_be_written_is_shown_instead(
+    serving: JavaProgram, tmp_path: Path
+) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    words = ("profile", serving.pid, "--duration", 60, "-o", folder / "a.collapsed")
+    with hanging(serving), begun(*words) as running:
+        while "jvmti profiler" not in threads_of(serving):
+            time.sleep(0.1)
+        time.sleep(0.5)
+        folder.rmdir()
+        running.send_signal(signal.SIGINT)
+        out, shown = running.communicate(timeout=30)
+    assert running.returncode == 1
+    why = "cannot be written: No such file or directory; this is in it:"
+    assert f"jvmti: {folder}/a.collapsed {why}" in shown
+    assert "Serving.burn" in out
+
+
+def test_a_loop_goes_on_when_a_file_cannot_be_written(serving: JavaProgram, tmp_path: Path) -> None:
+    folder = tmp_path / "profiles"
+    folder.mkdir()
+    words = ("profile", serving.pid, "--loop", 0.5, "-o", folder / "p-%t.collapsed")
+    with hanging(serving), begun(*words) as running:
+        assert running.stderr is not None
+        assert "cpu sample" in running.stderr.readline()
+        shutil.rmtree(folder)
+        line = running.stderr.readline()
+        while "cpu sample" in line:
+            line = running.stderr.readline()
+        assert re.search(r"p-\S+\.collapsed cannot be written: No such file or directory", line)
+        folder.mkdir()
+        while "cpu sample" not in line:
+            line = running.stderr.readline()
+        running.send_signal(signal.SIGINT)
+        running.communicate(timeout=30)
+    assert running.returncode == 1
+    assert list(folder.iterdir())
+
+
+def test_a_jvm_that_does_not_answer_is_left_at_the_second_ctrl_c(
+    java_program: JavaPrograms,
+) -> None:
+    program = java_program("Serving", jvm_args=["-Xmx64m", *QUICK])
+    program.expect("ready")
+    with hanging(program), begun("profile", program.pid, "--cpu", "--alloc") as running:
+        while "jvmti profiler" not in threads_of(program):
+            time.sleep(0.1)
+        time.sleep(1.5)
+        os.kill(program.pid, signal.SIGSTOP)
+        try:
+            running.send_signal(signal.SIGINT)
+            assert running.stderr is not None
+            assert "the JVM has not answered yet; Ctrl-C does" in running.stderr.readline()
+            began = time.monotonic()
+            running.send_signal(signal.SIGINT)
+            out, _ = running.communicate(timeout=60)
+            # The farewell alone took ten seconds.
+            assert time.monotonic() - began < 9
+        finally:
+            os.kill(program.pid, signal.SIGCONT)
+    assert running.returncode == 0
+    assert "Serving.burn" in out

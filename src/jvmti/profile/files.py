@@ -86,6 +86,9 @@ def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
 
     The file appears when it is complete, so no reader sees half of it, and an earlier one stays
     if it cannot be written.
+
+    Raises:
+        OSError: it cannot be written.
     """
     module = import_writer(path)
     path = os.fspath(path)
@@ -93,9 +96,11 @@ def save_profile(profile: Profile, path: str | os.PathLike[str]) -> None:
     try:
         module.write(profile, partial, path)
         os.replace(partial, path)
-    except BaseException:
+    except BaseException as error:
         if os.path.exists(partial):
             os.unlink(partial)
+        if isinstance(error, OSError) and error.errno is not None:
+            raise OSError(error.errno, error.strerror, path) from None
         raise
 
 

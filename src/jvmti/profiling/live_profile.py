@@ -198,8 +198,9 @@ class LiveProfile(Profile):
                 raise
             self._ended_at = time.time_ns()
         finally:
+            # Also after Ctrl-C: what was read is there.
             self._stopped = True
-        self._build()
+            self._build()
         for view in self._views:
             view.refresh()
         return self

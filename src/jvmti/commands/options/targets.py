@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import jvmti
 from jvmti.commands.failure import UNREACHABLE, USAGE, CommandFailed
 from jvmti.interface.errors import TargetLost
+from jvmti.target.errors import AttachError
 from jvmti.target.options import AgentOptions
 
 if TYPE_CHECKING:
@@ -220,15 +221,38 @@ def _ended(vm: VM) -> int | None:
 
 
 def end_program(vm: VM) -> None:
-    """End the program that a command has started, if it has not ended by itself."""
+    """End the program that a command has started, and its JVM, if they have not by themselves.
+
+    One that goes on after SIGTERM is killed, and that is reported. Ctrl-C kills it at once.
+    """
     if vm.popen is None:
         return
+    _end_jvm(vm, signal.SIGTERM)
     vm.popen.terminate()
     try:
         vm.popen.wait(_PATIENCE)
     except subprocess.TimeoutExpired:
-        vm.popen.kill()
-        vm.popen.wait()
+        _kill(vm)
+        what = f"the program did not end within {_PATIENCE:.0f} s of SIGTERM, and was killed"
+        print(f"jvmti: {what}", file=sys.stderr)
+    except BaseException:
+        _kill(vm)
+        raise
+
+
+def _kill(vm: VM) -> None:
+    assert vm.popen is not None
+    _end_jvm(vm, signal.SIGKILL)
+    vm.popen.kill()
+    vm.popen.wait()
+
+
+def _end_jvm(vm: VM, number: signal.Signals) -> None:
+    """Send a signal to the JVM if it is another process than the program, which a script is."""
+    assert vm.popen is not None
+    if vm.process.pid != vm.popen.pid:
+        with contextlib.suppress(AttachError), vm.process.open() as handle:  # it has ended
+            handle.send(number)
 
 
 def find_java(chosen: str | None = None) -> str:

@@ -27,6 +27,23 @@ class _Whats(tuple[str, ...]):
         return super().__contains__(word) or "(" in str(word)
 
 
+class _Once(argparse.Action):
+    """Store a value, and refuse a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        given: argparse.Namespace,
+        value: object,
+        option: str | None = None,
+    ) -> None:
+        if getattr(given, self.dest) is not None:
+            raise argparse.ArgumentError(
+                self, "one file at a time; `jvmti profile FILE.parquet -o …` makes others of it"
+            )
+        setattr(given, self.dest, value)
+
+
 class Command:
     """Show where the time of a JVM goes, or its memory: a profile, a flame graph, or a comparison.
 
@@ -67,6 +84,7 @@ class Command:
         shown.add_argument(
             "-o",
             "--output",
+            action=_Once,
             metavar="FILE",
             help="write a file instead: .html, .parquet, .pb.gz, .json, …; %%t is the time",
         )

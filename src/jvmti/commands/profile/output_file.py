@@ -11,7 +11,11 @@ from jvmti.commands.failure import USAGE, CommandFailed
 from jvmti.profile.files import suffix_of, takes_one_kind
 from jvmti.text.printable import printable
 
-__all__ = ["check_output", "file_name", "several_kinds"]
+__all__ = ["NotWritten", "check_output", "file_name", "several_kinds"]
+
+
+class NotWritten(CommandFailed):
+    """The file of a profile cannot be written."""
 
 
 def check_output(given: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ import numpy
 from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.profile.by import check_by_of_profile, column_of
 from jvmti.commands.profile.options import PARTS
-from jvmti.commands.profile.output_file import check_output, file_name, several_kinds
+from jvmti.commands.profile.output_file import NotWritten, check_output, file_name, several_kinds
 from jvmti.profile.errors import SeveralKinds
 from jvmti.profile.files import suffix_of
 from jvmti.profile.parts import part_name
@@ -81,12 +81,16 @@ def save(given: argparse.Namespace, profile: Profile) -> None:
 
     Raises:
         CommandFailed: the format takes one kind of samples only.
+        NotWritten: the file cannot be written.
     """
     path = file_name(given.output)
     try:
         _in_stacks(given, profile).save(path)
     except SeveralKinds:
         raise several_kinds(path, [kind.name.lower() for kind in profile.kinds]) from None
+    except OSError as error:
+        why = error.strerror or error
+        raise NotWritten(printable(f"{path} cannot be written: {why}")) from None
     print(f"{printable(path)}: {_about(profile)}", file=sys.stderr)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from jvmti import display
-from jvmti.commands.failure import USAGE, CommandFailed
+from jvmti.commands.failure import FAILED, USAGE, CommandFailed
 from jvmti.commands.options.targets import opened, seconds
 from jvmti.commands.profile.options import DURATION, ENGINES
 from jvmti.commands.sigterm import EndAsked, end_asked, end_at_sigterm
@@ -26,6 +26,10 @@ __all__ = ["take"]
 
 _STEP = 0.2
 """Seconds between two looks at the clock and the target."""
+_SILENT = 3.0
+"""Seconds without an answer after which that is worth a word."""
+_LEAVING = 1.0
+"""Seconds to take leave of a JVM that does not answer."""
 
 
 def take(given: argparse.Namespace) -> int | None:
@@ -51,21 +55,58 @@ def take(given: argparse.Namespace) -> int | None:
     # The method that handles requests is not there yet when a program begins.
     from_start = given.launched is not None and given.request is None and given.source == "agent"
     with opened(given, hold=from_start) as vm:
+        _name_jvm(vm)
         try:
             if given.loop is not None:
-                _go_on(given, vm, intervals)
+                to_its_end, written = _go_on(given, vm, intervals)
             else:
                 default = None if given.launched is not None else DURATION
-                profile = _taken(vm, given, intervals, given.duration or default)
-                from jvmti.commands.profile.showing import show
-
-                show(given, profile)
+                profile, to_its_end = _taken(vm, given, intervals, given.duration or default)
+                written = _show(given, profile)
         except (ValueError, LookupError) as error:
             raise CommandFailed(printable(str(error)), USAGE) from None
-        if _has_ended(vm):
-            # The program's own end is the end of its profile, and no failure.
-            return None
-    return None
+        code = _status(vm) if to_its_end else None
+    return code if written else FAILED
+
+
+def _show(given: argparse.Namespace, profile: Profile) -> bool:
+    """Show a profile; where its file cannot be written, on the terminal: it does not come again.
+
+    Returns:
+        Whether it is where it was to be.
+    """
+    from jvmti.commands.profile.output_file import NotWritten
+    from jvmti.commands.profile.showing import show
+
+    try:
+        show(given, profile)
+    except NotWritten as failure:
+        print(f"jvmti: {failure}; this is in it:", file=sys.stderr)
+        given.output = None
+        show(given, profile)
+        return False
+    return True
+
+
+def _name_jvm(vm: VM) -> None:
+    """Say which JVM it is, where the program is not the JVM itself."""
+    if vm.popen is not None and vm.popen.pid != vm.process.pid:
+        print(
+            f"jvmti: profiling {printable(vm.process.describe())}, the first JVM that the program "
+            "has started; others have no samples",
+            file=sys.stderr,
+        )
+
+
+def _status(vm: VM) -> int | None:
+    """The exit code of a program that we have started and whose JVM has ended by itself.
+
+    A script may have more to do.
+    """
+    if vm.popen is None:
+        return None
+    code = vm.popen.wait()
+    return code if code >= 0 else 128 - code
 
 
 def _intervals(given: argparse.Namespace, kinds: list[str]) -> dict[str, str | None]:
@@ -108,25 +149,45 @@ def _running(
     vm: Any, given: argparse.Namespace, intervals: dict[str, float | None]
 ) -> Iterator[list[Any]]:
     """Profiles that are running, one for each kind; they end with the block."""
-    with contextlib.ExitStack() as stack:
-        options = {
-            "by": given.request,
-            "source": given.source,
-            "max_pause": given.max_pause,
-        }
+    options = {
+        "by": given.request,
+        "source": given.source,
+        "max_pause": given.max_pause,
+    }
+    profiles: list[Any] = []
+    try:
         with _before_main(vm):
-            profiles = [
-                stack.enter_context(
-                    vm.profile(
-                        kind,
-                        interval=interval,
-                        engine=given.engine if given.engine in ENGINES.get(kind, ()) else None,
-                        **options,
-                    )
-                )
-                for kind, interval in intervals.items()
-            ]
+            for kind, interval in intervals.items():
+                engine = given.engine if given.engine in ENGINES.get(kind, ()) else None
+                profiles.append(vm.profile(kind, interval=interval, engine=engine, **options))
         yield profiles
+    finally:
+        _stop(vm, profiles)
+
+
+def _stop(vm: VM, profiles: list[Any]) -> None:
+    """Stop the profiles; where the JVM does not answer, Ctrl-C leaves it at once.
+
+    They have then what was read until half a second before it stopped answering.
+    """
+    hint = threading.Timer(
+        _SILENT,
+        lambda: print(
+            "jvmti: the JVM has not answered yet; Ctrl-C does without its last samples",
+            file=sys.stderr,
+        ),
+    )
+    hint.daemon = True
+    hint.start()
+    try:
+        for one in profiles:
+            one.stop()
+    except KeyboardInterrupt:
+        vm.detach(_LEAVING)
+        for one in profiles:
+            one.stop()
+    finally:
+        hint.cancel()
 
 
 @contextlib.contextmanager
@@ -166,8 +227,13 @@ def _before_main(vm: VM) -> Iterator[None]:
 
 def _taken(
     vm: VM, given: argparse.Namespace, intervals: dict[str, float | None], length: float | None
-) -> Profile:
-    """A profile of this length in seconds; Ctrl-C or the end of the program end it early."""
+) -> tuple[Profile, bool]:
+    """A profile of this length in seconds; Ctrl-C or the end of the program end it early.
+
+    Returns:
+        The profile, and whether the program's end was the end of it.
+    """
+    to_its_end = False
     what = f"profiling {' and '.join(intervals)}"
     profiles: list[Any] = []
     try:
@@ -175,11 +241,12 @@ def _taken(
             began = time.monotonic()
             _import_ahead(given)
             with display.progress(what) as report:
-                _wait(vm, profiles, length, report, began)
-    except (KeyboardInterrupt, TargetLost):
+                to_its_end = _wait(vm, profiles, length, report, began)
+    except (KeyboardInterrupt, TargetLost) as end:
         if not profiles:
             raise
-    return _together(profiles)
+        to_its_end = isinstance(end, TargetLost)
+    return _together(profiles), to_its_end
 
 
 def _import_ahead(given: argparse.Namespace) -> None:
@@ -207,26 +274,38 @@ def _wait(
     report: Any,
     began: float,
     asked: EndAsked | None = None,
-) -> None:
-    """Wait to the end of that length in seconds, of the program, or until an end is asked for."""
+) -> bool:
+    """Wait to the end of that length in seconds, of the program, or until an end is asked for.
+
+    Returns:
+        Whether it was the end of the program.
+    """
     while asked is None or not asked.yet:
         passed = time.monotonic() - began
         if length is not None:
             report(int(passed * 10), int(length * 10))
             if passed >= length:
-                return
+                return False
         if not all(one.running for one in profiles) or _has_ended(vm):
-            return
+            return True
         time.sleep(_STEP if length is None else max(min(_STEP, length - passed), 0.001))
+    return False
 
 
-def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]) -> None:
-    """Write a file for each span of time until Ctrl-C; each profile is forgotten after that."""
-    from jvmti.commands.profile.showing import save_part
+def _go_on(
+    given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]
+) -> tuple[bool, bool]:
+    """Write a file for each span of time until Ctrl-C; each profile is forgotten after that.
 
+    A file that cannot be written is reported, and the next one is tried: the disk may have room
+    again.
+
+    Returns:
+        Whether the end of the program was the end of it, and whether all files were written.
+    """
     began = time.monotonic()
     last: Profile | None = None
-    goes_on = True
+    goes_on, to_its_end, written = True, False, True
     with end_asked() as asked:
         while goes_on and not asked.yet:
             with _running(vm, given, intervals) as profiles:
@@ -235,16 +314,29 @@ def _go_on(given: argparse.Namespace, vm: VM, intervals: dict[str, float | None]
                     _import_ahead(given)
                 else:
                     # While the next one runs, so that little time is in neither.
-                    save_part(given, last)
-                    sys.stderr.flush()
-                _wait(vm, profiles, given.loop, lambda *numbers: None, begins, asked)
-                goes_on = all(one.running for one in profiles)
+                    written &= _saved(given, last)
+                to_its_end = _wait(vm, profiles, given.loop, lambda *numbers: None, begins, asked)
             last = _together(profiles)
             ended = given.duration is not None and time.monotonic() - began >= given.duration
-            goes_on = goes_on and not ended and not _has_ended(vm)
+            goes_on = not (to_its_end or ended)
     if last is not None:
-        save_part(given, last)
+        written &= _saved(given, last)
+    return to_its_end, written
+
+
+def _saved(given: argparse.Namespace, profile: Profile) -> bool:
+    """Write one file of many, or say why that is not possible."""
+    from jvmti.commands.profile.output_file import NotWritten
+    from jvmti.commands.profile.showing import save_part
+
+    try:
+        save_part(given, profile)
+    except NotWritten as failure:
+        print(f"jvmti: {failure}", file=sys.stderr)
+        return False
+    finally:
         sys.stderr.flush()
+    return True
 
 
 def _has_ended(vm: VM) -> bool:
