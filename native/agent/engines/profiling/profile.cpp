@@ -23,7 +23,6 @@ using layouts::Profiles;
 constexpr int64_t kNaming = 100000000;
 constexpr int64_t kNamingSoon = 25000000;  // where threads are short or samples many
 constexpr int64_t kRecent = 1000000000;    // nanoseconds
-constexpr int64_t kIdentifying = kRecent;  // nanoseconds at least between two looks at all stacks
 constexpr size_t kMany = 1 << 12;          // samples in one look
 constexpr size_t kMostRecords = 4 << 20;   // that wait to be read
 constexpr uint32_t kMostThreads = 1 << 30;
@@ -220,8 +219,10 @@ void Profile::collect(JNIEnv* jni) {
     take(jni, one);
   }
   if (now - virtual_seen_ < kRecent || taken_.size() >= kMany) naming_ = kNamingSoon;
-  if (names.met_nameless() && now - identified_ > kIdentifying) {
-    identified_ = now;
+  if (now > identify_at_ && names.met_nameless()) {
+    // Of many threads that takes long, and not all methods get an id by it.
+    identify_at_ = now + identifying_;
+    identifying_ *= 2;
     identify_former_methods(env, jni);
   }
 }

@@ -131,9 +131,10 @@ class Profile : NoCopy {
   SampleRing ring_;
   Turn reading_;  // who names and reads; only service threads
   Vector<Sample> taken_;
-  std::atomic<int64_t> naming_{0};  // nanoseconds between two looks for new names
-  int64_t identified_ = 0;          // when former methods got ids last
-  int64_t virtual_seen_ = 0;        // when a sample had the number of a virtual thread last
+  std::atomic<int64_t> naming_{0};    // nanoseconds between two looks for new names
+  int64_t identify_at_ = 0;           // when former methods may get ids again
+  int64_t identifying_ = 1000000000;  // nanoseconds from there to the next time
+  int64_t virtual_seen_ = 0;          // when a sample had the number of a virtual thread last
   Vector<layouts::ProfileRecord> records_;
 
   Mutex mutex_{Guards::kLists};
