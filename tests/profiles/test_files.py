@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -135,6 +136,56 @@ def test_pprof_has_threads_labels_lines_and_all_kinds(tmp_path: Path):
     assert (again.began, again.ended) == (profile.began, profile.ended)
 
 
+def test_pprof_keeps_states_and_requests(tmp_path: Path):
+    shop = made.shop()
+    again = jvmti.profile.open(saved(shop, tmp_path / "p.pb.gz"))
+    for by in ("state", "label", "thread"):
+        assert again.by(by).weights == shop.by(by).weights
+    assert set(again.labels) == set(shop.labels)
+    owners = several()
+    again = jvmti.profile.open(saved(owners, tmp_path / "q.pb.gz"))
+    assert again["alloc"].by("state").weights == owners["alloc"].by("state").weights
+
+
+def test_pprof_of_other_writers_has_packed_and_single_numbers(tmp_path: Path):
+    def text(number: int, *fields: bytes) -> bytes:
+        content = b"".join(fields)
+        return bytes([number << 3 | 2, len(content)]) + content
+
+    def value(number: int, one: int) -> bytes:
+        return bytes([number << 3, one])
+
+    strings = ["", "samples", "count", "cpu", "milliseconds", "github.com/a/b.Run", "a/B$1.run"]
+    content = b"".join(
+        [
+            text(1, value(1, 1), value(2, 2)),
+            text(1, value(1, 3), value(2, 4)),
+            # Locations 1 and 2; 7 ms packed, then 5 ms as single fields, and a sample of nothing.
+            text(2, text(1, bytes([2, 1])), text(2, bytes([1, 7]))),
+            text(2, value(1, 1), value(1, 3), value(2, 2), value(2, 5)),
+            text(2, value(2, 0), value(2, 0)),
+            # Two functions are inlined at location 2; nothing is known of 3 but its address.
+            text(4, value(1, 1), text(4, value(1, 9), value(2, 30))),
+            text(4, value(1, 2), text(4, value(1, 8)), text(4, value(1, 9), value(2, 31))),
+            text(4, value(1, 3), value(3, 64)),
+            text(5, value(1, 9), value(2, 5)),
+            text(5, value(1, 8), value(2, 6)),
+            *(text(6, one.encode()) for one in strings),
+        ]
+    )
+    path = tmp_path / "p.pb"
+    path.write_bytes(content)
+    profile = jvmti.profile.open(path)
+    assert profile.kinds == (Kind.CPU,)
+    stacks = [
+        [str(profile.frames[row]) for row in profile.stacks[stack].tolist()]
+        for stack in profile.samples.stack.tolist()
+    ]
+    run = "github.com/a/b.Run"
+    assert stacks == [["a.B$1.run", f"{run}:31", f"{run}:30"], [f"{run}:30", "0x40"]]
+    assert profile.samples.weight.tolist() == [7_000_000, 5_000_000]
+
+
 def test_opentelemetrys_schema_reads_it(tmp_path: Path):
     from opentelemetry.proto.profiles.v1development import profiles_pb2
 
@@ -158,9 +209,19 @@ def test_opentelemetrys_schema_reads_it(tmp_path: Path):
     assert names == ["java.util.HashMap.put", "com.acme.Order.add", "com.acme.Server.run"]
     assert list(sample.timestamps_unix_nano) == [made.BEGAN + 4 * made.SECOND]
     assert list(sample.values) == [10_000_000]
-    attribute = tables.attribute_table[sample.attribute_indices[0]]
-    assert texts[attribute.key_strindex] == "thread.name"
-    assert attribute.value.string_value == "worker-1"
+    attributes = [tables.attribute_table[row] for row in sample.attribute_indices]
+    assert {texts[one.key_strindex]: one.value.string_value for one in attributes} == {
+        "thread.name": "worker-1",
+        "thread.state": "running",
+        "label": "/look",
+    }
+    counts = Counter(
+        tables.attribute_table[row].value.string_value
+        for one in profiles
+        for each in one.samples
+        for row in each.attribute_indices
+    )
+    assert (counts["/buy"], counts["native"], counts["worker-2"]) == (3, 3, 4)
     assert profiles[0].time_unix_nano == made.BEGAN
 
 

@@ -325,3 +325,13 @@ def test_a_copy_of_a_profile_has_no_more_than_its_tables():
     shop.tree()
     shop.tree(inverted=True)
     assert len(pickle.dumps(shop)) == before
+
+
+def test_nodes_of_a_tree_are_made_when_they_are_looked_at():
+    profile = made.large(200_000, 20_000)
+    tree = profile.tree()
+    assert not tree.root._below
+    assert sum(node.ends for _, node in tree.walk()) == profile.weight
+    copy = pickle.loads(pickle.dumps(profile.tree()))
+    assert copy.lines() == tree.lines()
+    assert copy.amount(10**9) == tree.amount(10**9)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from jvmti.profile.tables import Frames, Stacks
 
-__all__ = ["NO_STACK", "CallTree", "Columns", "distinct"]
+__all__ = ["NO_STACK", "CallTree", "Columns", "added", "distinct", "sorted_rows"]
 
 Column = NDArray[numpy.int32]
 
@@ -130,7 +130,10 @@ class Columns:
         """
         different = int(code.max()) + 1 if len(code) else 1
         stack = numpy.repeat(numpy.arange(len(self.stacks)), self.stacks.depths)
-        pairs = numpy.unique(stack * different + code[self.stacks.frames])
+        pairs = stack * different + code[self.stacks.frames]
+        # NumPy's own function for this takes 60 times as long where most are different.
+        pairs.sort()
+        pairs = pairs[numpy.diff(pairs, prepend=-1) != 0]
         return pairs // different, pairs % different
 
     @cached_property
@@ -175,3 +178,19 @@ def added(
     nanoseconds, or nine petabytes.
     """
     return numpy.bincount(rows, weights, number).astype(numpy.int64)
+
+
+def sorted_rows(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Keys in ascending order, none of them negative, and the row of each.
+
+    NumPy sorts numbers several times faster than it finds their order, so each takes its row along
+    in its lowest bits where there is room for both.
+    """
+    bits = max(len(keys) - 1, 0).bit_length()
+    if int(keys.max(initial=0)).bit_length() + bits > 63:
+        order = numpy.argsort(keys)
+        return keys[order], order
+    both = keys << bits
+    both |= numpy.arange(len(keys))
+    both.sort()
+    return both >> bits, both & ((1 << bits) - 1)

@@ -21,6 +21,7 @@ from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.parts import Parts, below_parts, code_of
 from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threads, within
+from jvmti.profile.tree_nodes import TreeNodes
 from jvmti.profile.uses import Top, Use
 from jvmti.stacks.tree import StackTree
 from jvmti.text.names import package_of
@@ -533,16 +534,15 @@ class Profile(display.Tabular):
         return Stacks(offsets, stacks.frames[inside]), weights
 
     def _as_tree(self, tree: CallTree, weights: NDArray[numpy.int64]) -> StackTree:
-        total, own = (column.tolist() for column in tree.counted(weights))
-        names = ["", *(self._columns.names[code] for code in tree.name[1:].tolist())]
-        parent = tree.parent.tolist()
+        total, own = tree.counted(weights)
+        parent, code, names = tree.parent, tree.name, self._columns.names
         if own[0]:
-            parent.append(0)
-            names.append(NO_STACK)
-            total.append(own[0])
-            own.append(own[0])
+            parent = numpy.append(parent, 0)
+            code, names = numpy.append(code, len(names)), [*names, NO_STACK]
+            total, own = numpy.append(total, own[0]), numpy.append(own, own[0])
             own[0] = 0
-        found = StackTree.of_nodes(parent, names, total, own)
+        nodes = TreeNodes(parent, code, names, total, own)
+        found = StackTree.of_nodes(nodes, int(total[0]), int(own[0]))
         found.samples = len(self)
         found.seconds = (self.ended - self.began) / 1e9
         found.amount = self.amount

@@ -7,14 +7,22 @@ spends its time.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
+from typing import Protocol
 
 from jvmti import display
 from jvmti.text.printable import escaped, escaped_lines
 from jvmti.text.quantities import quantity
 
 __all__ = ["StackNode", "StackTree"]
+
+
+class _Nodes(Protocol):
+    """Nodes that become objects when they are looked at, known by their rows."""
+
+    def children(self, row: int) -> dict[str, StackNode]:
+        """The nodes below a row, by their names."""
 
 
 class StackNode:
@@ -26,13 +34,28 @@ class StackNode:
         ends: the number of stacks that end here.
     """
 
-    __slots__ = ("_children", "count", "ends", "name")
+    __slots__ = ("_below", "_later", "count", "ends", "name")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, later: tuple[_Nodes, int] | None = None) -> None:
+        """Make a node.
+
+        Args:
+            name: its name.
+            later: the nodes and the row whose children it has, which are made when they are
+                asked for; ``None`` if it has none yet.
+        """
         self.name = name
         self.count = 0
         self.ends = 0
-        self._children: dict[str, StackNode] = {}
+        self._below: dict[str, StackNode] = {}
+        self._later = later
+
+    @property
+    def _children(self) -> dict[str, StackNode]:
+        if self._later is not None:
+            nodes, row = self._later
+            self._below, self._later = nodes.children(row), None
+        return self._below
 
     @property
     def children(self) -> list[StackNode]:
@@ -70,29 +93,17 @@ class StackTree:
         self.amount: Callable[[int], str] = _stacks
 
     @classmethod
-    def of_nodes(
-        cls,
-        parents: Sequence[int],
-        names: Sequence[str],
-        counts: Sequence[int],
-        ends: Sequence[int],
-    ) -> StackTree:
-        """A tree of columns, a row for each node; nodes with a count of 0 are left out.
+    def of_nodes(cls, nodes: _Nodes, count: int, ends: int) -> StackTree:
+        """A tree of nodes, of which few are ever looked at.
 
         Args:
-            parents: the row of the node above, which comes before it; row 0 is the root.
-            names: the name of each node; no two below the same node are equal.
-            counts: the number of stacks with it.
-            ends: the number of stacks that end in it.
+            nodes: the nodes; row 0 is the root.
+            count: the number of stacks.
+            ends: the number of those that are empty.
         """
         made = cls()
-        made.root.count, made.root.ends = counts[0], ends[0]
-        nodes = [made.root] * len(names)
-        for row in range(1, len(names)):
-            if counts[row]:
-                node = nodes[row] = StackNode(names[row])
-                node.count, node.ends = counts[row], ends[row]
-                nodes[parents[row]]._children[node.name] = node
+        made.root = StackNode("", (nodes, 0))
+        made.root.count, made.root.ends = count, ends
         return made
 
     def add(self, stack: Iterable[str], count: int = 1) -> None:

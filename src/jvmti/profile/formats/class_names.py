@@ -6,7 +6,7 @@ import re
 
 from jvmti.interface.signatures import java_name
 
-__all__ = ["class_name"]
+__all__ = ["class_name", "java_class_name"]
 
 _HIDDEN = re.compile(r"[./+](0x[0-9a-f]+)(?:[./]\d+)?$")
 
@@ -26,3 +26,9 @@ def class_name(name: str) -> str:
     if found is None:
         return name.replace("/", ".")
     return f"{name[: found.start()].replace('/', '.')}/{found[1]}"
+
+
+def java_class_name(name: str) -> str:
+    """The same of a name that may be of another language, whose packages have dots and slashes."""
+    plain = _HIDDEN.sub("", name)
+    return name if "." in plain and "/" in plain else class_name(name)

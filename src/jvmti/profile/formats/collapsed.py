@@ -21,7 +21,7 @@ from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, Threa
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["read", "write"]
+__all__ = ["are_types", "read", "write"]
 
 _KINDS = {
     "_[j]": FrameKind.COMPILED,
@@ -102,7 +102,7 @@ def read(path: str) -> Profile:
     thread, thread_names = distinct(threads)
     codes, names = distinct([name for stack in stacks for name in stack])
     innermost = {stack[0] for stack in stacks if stack}
-    types = innermost if _are_types(innermost) else set()
+    types = innermost if are_types(innermost) else set()
     frames = [_type(name) if name in types else _frame(name) for name in names]
     return Profile(
         Samples(0, thread, numpy.arange(len(stacks)), weights, Kind.COUNT),
@@ -127,7 +127,7 @@ def _taken_threads(stacks: list[list[str]]) -> list[str]:
     return [one[1] for one in found if one]
 
 
-def _are_types(names: set[str]) -> bool:
+def are_types(names: set[str]) -> bool:
     """Whether what ends the stacks are classes: those that were allocated, or of locks.
 
     Nothing in a file says so, but few methods have names that begin like those of classes, and few

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy
 from numpy.typing import NDArray
 
-from jvmti.profile.call_tree import Columns, distinct
+from jvmti.profile.call_tree import Columns, distinct, sorted_rows
 from jvmti.profile.tables import FrameKind, Samples
 from jvmti.text.pools import pool_of
 from jvmti.text.printable import escaped, printable
@@ -207,7 +207,7 @@ class _Counted:
             bucket //= max(ended - began, 1) // finest + 1
             key *= finest
             key += numpy.clip(bucket, 0, finest - 1, out=bucket)
-        self._keys, order = _sorted(key)
+        self._keys, order = sorted_rows(key)
         self._weights = samples.weight[order]
 
     def _merged(self, buckets: int) -> NDArray[numpy.int64]:
@@ -228,25 +228,9 @@ class _Counted:
         weights = numpy.add.reduceat(self._weights, first) if len(first) else self._weights
         pair, bucket = numpy.divmod(keys[first], buckets)
         thread, node = numpy.divmod(pair, self._nodes)
-        slot_and_node, order = _sorted((thread * buckets + bucket) * self._nodes + node)
+        slot_and_node, order = sorted_rows((thread * buckets + bucket) * self._nodes + node)
         slot, node = numpy.divmod(slot_and_node, self._nodes)
         return slot, node, weights[order]
-
-
-def _sorted(keys: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Keys in ascending order, none of them negative, and the row of each.
-
-    NumPy sorts numbers several times faster than it finds their order, so each takes its row along
-    in its lowest bits where there is room for both.
-    """
-    bits = max(len(keys) - 1, 0).bit_length()
-    if int(keys.max(initial=0)).bit_length() + bits > 63:
-        order = numpy.argsort(keys)
-        return keys[order], order
-    both = keys << bits
-    both |= numpy.arange(len(keys))
-    both.sort()
-    return both >> bits, both & ((1 << bits) - 1)
 
 
 def _divisor(weights: NDArray[numpy.int64]) -> float:

@@ -1,4 +1,4 @@
-"""The recording library, ``libjvmti_recording.so``, through ctypes.
+"""The recording library, ``libjvmti_recording.so``, through ctypes: for recordings and pprof.
 
 The functions are those of ``native/recording/jvmti_recording.h``.
 """
@@ -22,6 +22,8 @@ __all__ = [
     "distinct",
     "distinct_stacks",
     "event_places",
+    "message_fields",
+    "packed_numbers",
     "rows_at",
     "rows_from",
     "traces",
@@ -46,6 +48,8 @@ def _load() -> ctypes.CDLL:
         "dense": [place, size, place, place, place],
         "distinct": [place, size, size, place, place, place],
         "distinct_stacks": [place, size, place, size, place, place, place],
+        "fields": [place, size, place, place, size, size, place, place],
+        "numbers": [place, size, place, place, size, size, place, place],
     }
     return load_library("recording", functions, failure=ProfileError)
 
@@ -213,3 +217,52 @@ def distinct_stacks(offsets: Column, frames: Numbers) -> tuple[Numbers, Numbers]
         *(_address(numbers), _address(first), ctypes.byref(different)),
     )
     return numbers, first[: different.value]
+
+
+def message_fields(data: Bytes, begins: Column, ends: Column) -> NDArray[numpy.int64]:
+    """Fields of messages of Protocol Buffers, in their order, as four columns.
+
+    They are the row of the message, the number of the field, its value or the place of its content,
+    and the place behind that; -1 for a number.  Fields of four and of eight bytes are left out.
+
+    Args:
+        data: what has the messages.
+        begins: the place of each message.
+        ends: the place behind each.
+
+    Raises:
+        ValueError: a field is longer than its message, or has no form.
+    """
+    return _as_many("fields", 4, data, begins, ends)
+
+
+def packed_numbers(data: Bytes, begins: Column, ends: Column) -> NDArray[numpy.int64]:
+    """Numbers that follow each other, as two columns: the row of their range, and the number.
+
+    Args:
+        data: what has the ranges.
+        begins: the place of each range.
+        ends: the place behind each.
+
+    Raises:
+        ValueError: a number is longer than its range, or than 64 bits.
+    """
+    return _as_many("numbers", 2, data, begins, ends)
+
+
+def _as_many(
+    name: str, width: int, data: Bytes, begins: Column, ends: Column
+) -> NDArray[numpy.int64]:
+    """The columns that a function finds, which is asked again if there was not enough room."""
+    begins, ends = numpy.ascontiguousarray(begins), numpy.ascontiguousarray(ends)
+    found, room = ctypes.c_uint64(), 8 * len(begins) + 1024
+    while True:
+        columns = numpy.empty((width, room), numpy.int64)
+        _call(
+            name,
+            *(_address(data), len(data), _address(begins), _address(ends), len(begins)),
+            *(room, _address(columns), ctypes.byref(found)),
+        )
+        if found.value <= room:
+            return columns[:, : found.value]
+        room = found.value
