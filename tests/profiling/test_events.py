@@ -56,6 +56,23 @@ def test_allocated_bytes_belong_to_their_places(vm: jvmti.VM, sites: JavaProgram
     assert (limits.engine, limits.lost) == ("events", 0)
 
 
+def test_processor_time_has_its_stack_where_allocations_are_sampled(
+    vm: jvmti.VM, sites: JavaProgram
+) -> None:
+    sites.ask("allocate 20000")
+    # Most of it is the profile's own then, in callbacks below a stub that no handler walks past.
+    intervals = {"cpu": 0.001, "alloc": 4096}
+    with vm.profile("cpu", "alloc", interval=intervals) as profile:
+        sites.ask("allocate 100000")
+    (limits,) = [one for one in profile.limits if one.kind is Kind.CPU]
+    if limits.engine == "deltas":
+        pytest.skip(limits.reason)
+    work = profile["cpu"].by("thread")["allocating"]
+    assert len(work) > 100
+    # 0.9 of it; 0.3 where such walks fail.
+    assert work.share("Sites.allocate") > 0.7, (limits, work.top(5))
+
+
 def test_what_stays_alive_has_the_place_of_its_birth(vm: jvmti.VM, sites: JavaProgram) -> None:
     profile = vm.profile("live", interval=16 * 1024)
     _, kept = sites.ask("keep 120000").split()

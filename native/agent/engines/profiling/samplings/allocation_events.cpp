@@ -4,6 +4,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/allocated_bytes.h"
+#include "agent/engines/profiling/waiting_samples.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
 #include "agent/sessions/environments.h"
@@ -32,6 +33,7 @@ int64_t interval = 0;
 
 void JNICALL sampled(jvmtiEnv*, JNIEnv* jni, jthread thread, jobject object, jclass klass,
                      jlong size) {
+  CallbackStack stack;
   jlong weight = allocated_bytes.weight(jni, object, size);
   for (Received& one : received) {
     uint32_t number = one.profile.load(std::memory_order_acquire);

@@ -16,6 +16,7 @@
 #include "agent/engines/profiling/samplings/signal_sources.h"
 #include "agent/engines/profiling/threads/carried_threads.h"
 #include "agent/engines/profiling/threads/mounted_thread.h"
+#include "agent/engines/profiling/waiting_samples.h"
 #include "agent/engines/profiling/walks/code_heaps.h"
 #include "agent/engines/profiling/walks/cut_stacks.h"
 #include "agent/engines/profiling/walks/event_stacks.h"
@@ -111,11 +112,16 @@ void sample(Profile& profile, SignalSource& source, int64_t used, void* context)
   StackWalk::Outcome outcome =
       walk->walk(jni, context, profile.ranges, profile.entries, profile.request.depth);
   bool failed = outcome == StackWalk::Outcome::kFailed;
-  if (failed) profile.failed.fetch_add(1, std::memory_order_relaxed);
   if (walk->faulted()) profile.faults.fetch_add(1, std::memory_order_relaxed);
   int64_t mounted = walk->mounted(jni);
   if (mounted == source.id) mounted = 0;
   if (mounted != 0 && !walk->cut_carrier()) mounted = 0;
+  if (failed && !walk->faulted() && leaf != 0 &&
+      CallbackStack::put_off({profile.number, source.thread, weight, code, mounted})) {
+    walk->end();
+    return;
+  }
+  if (failed) profile.failed.fetch_add(1, std::memory_order_relaxed);
   StackFrame* frames = walk->frames();
   uint32_t count = walk->count();
   if (count == static_cast<uint32_t>(profile.request.depth)) {

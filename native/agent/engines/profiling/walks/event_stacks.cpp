@@ -2,6 +2,7 @@
 
 #include "agent/core/agent.h"
 #include "agent/engines/profiling/threads/virtual_threads.h"
+#include "agent/engines/profiling/waiting_samples.h"
 #include "agent/engines/profiling/walks/stack_walk.h"
 
 namespace jvmti {
@@ -70,7 +71,9 @@ uint32_t stack_below(Profile& profile, jvmtiEnv* env, JNIEnv* jni, jthread threa
   }
   if (count == depth) profile.truncated.fetch_add(1, std::memory_order_relaxed);
   frames[0] = CodeNames::frame(CodeNames::kTypes + profile.names.note_type(type));
-  return profile.trace(frames, static_cast<uint32_t>(count + 1));
+  uint32_t trace = profile.trace(frames, static_cast<uint32_t>(count + 1));
+  CallbackStack::note(profile.number, trace);
+  return trace;
 }
 
 void JNICALL class_loaded(jvmtiEnv*, JNIEnv*, jthread, jclass) {}
