@@ -245,8 +245,8 @@ def stopped(program: JavaProgram, name: str) -> Iterator[None]:
 def test_dropped_samples_give_their_weight_to_others(
     vm: jvmti.VM, sites: JavaProgram, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Neither the agent's thread nor this process makes room in time.
-    monkeypatch.setattr(live_profile, "READ_EVERY", 2.0)
+    # Neither the agent's thread nor this process makes room before the end.
+    monkeypatch.setattr(live_profile, "READ_EVERY", 600.0)
     with vm.profile("alloc", interval=64) as profile, stopped(sites, "jvmti profiler"):
         _, small, large = sites.ask("allocate 150000", timeout=60).split()
     profile = profile.with_frame("Sites.allocate")
