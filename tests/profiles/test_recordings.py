@@ -147,7 +147,7 @@ def test_allocations_have_their_bytes_and_classes(jvm: jvms.Jvm, recording: Any)
     assert profile.weight == weight
     types = {one.name: one.own for one in profile.top(None, by="type")}
     assert types["byte[]"] == wanted["[B"]
-    assert profile.share("Recorded.fill") > 0.9
+    assert profile.share("Recorded.fill") > 0.8
     assert profile.top(1)[0].name == "Recorded.fill"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import jvmti
+from jvmti.interface.errors import NotAvailable
 from jvmti.profile.tables import Kind
 from profiling.shares import of_thread
 
@@ -70,6 +71,40 @@ def test_an_interval_is_passed_on(vm: jvmti.VM, program: JavaProgram) -> None:
     # Fewer on a busy machine; more than twice as many with Flight Recorder's own interval.
     assert 0 < len(main) <= 1.3 * passed / 0.05
     assert main.limits[0].interval == pytest.approx(0.05)
+
+
+def test_a_slower_recording_beside_it_changes_nothing(vm: jvmti.VM, program: JavaProgram) -> None:
+    vm.diagnostic_command("JFR.start name=slower settings=default")
+    with vm.profile("cpu", source="jfr") as profile:
+        while not len(profile):  # it takes few on a busy machine
+            program.ask("work 500")
+            profile.update()
+    vm.diagnostic_command("JFR.stop name=slower")
+    assert profile.limits[0].interval == pytest.approx(0.01)  # the other one has 0.02
+
+
+@pytest.mark.since(17)
+def test_kinds_without_samples_are_said(vm: jvmti.VM, program: JavaProgram) -> None:
+    with vm.profile("wall", "lock", source="jfr", interval={"lock": 10}) as profile:
+        pass
+    assert {one.kind for one in profile.limits} == {Kind.WALL, Kind.LOCK}
+    assert not len(profile["lock"])
+    assert profile["lock"].limits[0].notes == (
+        "Flight Recorder recorded none of its events JavaMonitorEnter and ThreadPark.",
+    )
+
+
+def test_a_runtime_without_the_module_is_refused(java_program: JavaPrograms) -> None:
+    if java_program.jvm.feature >= 21:
+        pytest.skip("from 21 on JFR.start brings the module")
+    modules = "--limit-modules=java.base,java.management,jdk.management"
+    program = java_program("Waiting", jvm_args=["-Xmx64m", modules])
+    program.expect("ready")
+    before = folders()
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        with pytest.raises(NotAvailable, match="jdk.jfr"):
+            vm.profile("cpu", source="jfr")
+    assert folders() == before
 
 
 def test_what_it_cannot_do_is_said(vm: jvmti.VM) -> None:

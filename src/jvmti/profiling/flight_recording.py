@@ -16,6 +16,7 @@ import numpy
 
 from jvmti.interface.errors import NotAvailable
 from jvmti.profile.files import open_profile
+from jvmti.profile.limits import Limits
 from jvmti.profile.profile import Profile
 from jvmti.profile.tables import Frames, Kind, Samples, Stacks, Threads
 from jvmti.text.printable import escaped
@@ -76,7 +77,12 @@ class FlightRecording(Profile):
             if owner != os.geteuid():
                 os.chown(self._folder, owner, -1)
             line = f"JFR.start name={self._name} settings=profile maxsize={_MOST}"
-            self._run(f"{line} {settings}".rstrip())
+            answer = self._run(f"{line} {settings}".rstrip())
+            # Without the module, some commands exist all the same, and say so.
+            if "Started recording" not in answer:
+                raise NotAvailable(
+                    None, "profile", f"Flight Recorder does not start: {' '.join(answer.split())}"
+                )
         except BaseException:
             self._remove()
             raise
@@ -163,8 +169,24 @@ class FlightRecording(Profile):
         for name in ("kinds", "stack_weights"):
             self.__dict__.pop(name, None)
         limits = [one for one in part.limits if one.kind in self._kinds_wanted]
+        limits += [
+            self._without_samples(kind)
+            for kind in self._kinds_wanted
+            if all(one.kind != kind for one in limits)
+        ]
         super().__init__(
             *(part.samples, part.stacks, part.frames, part.threads), limits, part.labels
+        )
+
+    def _without_samples(self, kind: Kind) -> Limits:
+        """The limits of a kind that was recorded, but has no samples."""
+        events = " and ".join(one.removeprefix("jdk.") for one in _EVENTS[kind])
+        return Limits(
+            kind,
+            engine="JFR",
+            began=self._began_at,
+            ended=time.time_ns(),
+            notes=(f"Flight Recorder recorded none of its events {events}.",),
         )
 
     def _remove(self) -> None:

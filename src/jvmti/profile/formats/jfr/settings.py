@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import re
 
+import numpy
+from numpy.typing import NDArray
+
 from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.tables import Kind
 
-__all__ = ["DEFAULT_PERIOD", "SETTING", "Settings"]
+__all__ = ["SETTING", "Settings"]
 
 SETTING = "jdk.ActiveSetting"
 _RECORDING = "jdk.ActiveRecording"
 _EXECUTION = "jdk.ExecutionSample"
 _UNITS = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
 
-DEFAULT_PERIOD = 20_000_000
+_AT_ONCE = 100_000_000
+"""Nanoseconds between settings that are written together, at most."""
+_DEFAULT_PERIOD = 20_000_000
 """Flight Recorder's period unless it says another, in nanoseconds."""
 _CPU, _WALL, _ALLOC = 10_000_000, 50_000_000, 524_287
 """async-profiler's intervals where an option is 0: nanoseconds, the last one bytes."""
@@ -35,17 +40,34 @@ class Settings:
 
     def __init__(self, chunk: Chunk) -> None:
         self._values: dict[tuple[str, str], str] = {}
-        wanted = {"id", "name", "value"}
+        self._periods: dict[str, list[tuple[int, int]]] = {}
+        wanted = {"startTime", "id", "name", "value"}
         settings = chunk.events(SETTING, wanted)
         if settings is not None and wanted <= {*settings}:
             names = chunk.texts(SETTING, "name", settings["name"])
             values = chunk.texts(SETTING, "value", settings["value"])
-            for number, name, value in zip(settings["id"].tolist(), names, values, strict=True):
+            times = chunk.nanoseconds(settings["startTime"]).tolist()
+            rows = zip(times, settings["id"].tolist(), names, values, strict=True)
+            for time, number, name, value in sorted(rows, key=lambda row: row[0]):
                 of = chunk.types.get(number)
-                if of is not None:
-                    self._values[of.name, name] = value
+                if of is None:
+                    continue
+                self._values[of.name, name] = value
+                if name == "period":
+                    self._note_period(of.name, time, value)
         version = self._values.get((_RECORDING, "version"))
         self.profiler = "" if version is None else f"async-profiler {version}"
+
+    def _note_period(self, event: str, time: int, text: str) -> None:
+        found = re.fullmatch(r"(\d+) (ns|us|ms|s)", text)
+        if found is None:
+            return
+        period = int(found[1]) * _UNITS[found[2]]
+        known = self._periods.setdefault(event, [])
+        # JFR of some releases writes those of each recording, and samples for the quickest.
+        if known and time - known[-1][0] < _AT_ONCE:
+            period = min(period, known.pop()[1])
+        known.append((time, period))
 
     @property
     def event(self) -> str:
@@ -68,13 +90,27 @@ class Settings:
         return self.event == "wall" or (_EXECUTION, "wall") in self._values
 
     def period(self, event: str) -> int | None:
-        """The time from one sample of a thread to the next in nanoseconds; ``None`` if unknown.
+        """The time from one sample of a thread to the next in nanoseconds, as the chunk begins;
+        ``None`` if unknown.
 
         Args:
             event: the type of events.
         """
-        found = re.fullmatch(r"(\d+) (ns|us|ms|s)", self._values.get((event, "period"), ""))
-        return int(found[1]) * _UNITS[found[2]] if found else None
+        known = self._periods.get(event)
+        return known[0][1] if known else None
+
+    def periods(self, event: str, times: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+        """The same at each of some times; where it is unknown, Flight Recorder's own.
+
+        Args:
+            event: the type of events.
+            times: nanoseconds since the epoch.
+        """
+        known = self._periods.get(event) or [(0, _DEFAULT_PERIOD)]
+        began, periods = numpy.array(known, numpy.int64).T
+        at = numpy.searchsorted(began, times, "right") - 1
+        found: NDArray[numpy.int64] = periods[numpy.maximum(at, 0)]
+        return found
 
     @property
     def interval(self) -> int:

@@ -8,7 +8,7 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.formats.jfr.recording import Chunk
-from jvmti.profile.formats.jfr.settings import DEFAULT_PERIOD, Settings
+from jvmti.profile.formats.jfr.settings import Settings
 from jvmti.profile.tables import Kind, State
 
 __all__ = ["INSTEAD", "SOURCES", "Sampled", "Source", "sampled"]
@@ -112,8 +112,7 @@ def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, 
     if source.event == WALL or (settings.profiler and source.event == EXECUTION):
         kind, state, weight = _ticks(chunk, settings, source, events)
     elif source.event == EXECUTION or not source.weight:
-        period = settings.period(source.event)
-        weight = none + (DEFAULT_PERIOD if period is None else period)
+        weight = settings.periods(source.event, chunk.nanoseconds(events["startTime"]))
     elif source.weight == "duration":
         weight = chunk.durations(weight)
     elif source.event == LIVE:
