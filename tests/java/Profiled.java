@@ -300,6 +300,26 @@ public class Profiled {
         }
     }
 
+    /** Threads, one after the other, that use a millisecond each; the nanoseconds of all of them. */
+    static long brief(int count) throws Exception {
+        var beans = java.lang.management.ManagementFactory.getThreadMXBean();
+        var used = new java.util.concurrent.atomic.AtomicLong();
+        for (int i = 0; i < count; i++) {
+            Thread made =
+                    new Thread(
+                            () -> {
+                                while (beans.getCurrentThreadCpuTime() < 1_000_000) {
+                                    loop();
+                                }
+                                used.addAndGet(beans.getCurrentThreadCpuTime());
+                            },
+                            "brief " + i % 10);
+            made.start();
+            made.join();
+        }
+        return used.get();
+    }
+
     static int lengthOf(String text) {
         return text.length();
     }
@@ -339,6 +359,9 @@ public class Profiled {
                 case "threads":
                     threads(Integer.parseInt(words[1]));
                     System.out.println("done");
+                    break;
+                case "brief":
+                    System.out.println(brief(Integer.parseInt(words[1])));
                     break;
                 case "handle":
                     sun.misc.Signal.handle(

@@ -226,6 +226,16 @@ def test_threads_that_come_and_go_are_followed(vm: jvmti.VM, program: JavaProgra
     assert len({profile.threads[n].id for n in short.samples.thread}) > 50
 
 
+def test_threads_that_use_less_than_the_interval_have_their_share(
+    vm: jvmti.VM, program: JavaProgram
+) -> None:
+    with opened(vm, "perf", interval=0.01) as profile:
+        known = int(program.ask("brief 1200", timeout=60))
+    brief = profile.where([profile.threads[n].name[:6] == "brief " for n in profile.samples.thread])
+    # 120 samples, and what a thread does before it measures and after.
+    assert brief.weight == pytest.approx(known, rel=0.4)
+
+
 def test_views_grow_with_update_and_stay_after_the_end(vm: jvmti.VM, program: JavaProgram) -> None:
     profile = vm.profile("cpu", interval=0.002)
     assert len(profile) == 0

@@ -90,6 +90,8 @@ uint32_t leaf_of(const CodeRanges& ranges, uint32_t code, uint64_t pc) {
 
 void sample(Profile& profile, SignalSource& source, int64_t used, void* context) {
   int64_t weight = used - source.used;
+  // The first comes by chance anywhere in the interval, and stands for all of it.
+  if (!source.sampled && weight < profile.request.interval) weight = profile.request.interval;
   source.used = used;
   source.sampled = true;
   JNIEnv* jni = nullptr;

@@ -31,6 +31,7 @@ using layouts::ProfileEngine;
 
 constexpr int64_t kListed = 1000000000;  // nanoseconds from one list of as many threads to the next
 constexpr uint32_t kAlike = 4;           // samples with the same period
+constexpr int64_t kSoonest = 32;         // the first sample comes after this part of the interval
 constexpr int64_t kPause = 4;  // a thread has this part of the interval to itself, at least
 constexpr int kTimerMark = 0x4A560000;  // in the value of a timer's signal, above its place
 
@@ -200,7 +201,7 @@ void SignalSources::change_signal(int signal) {
     if (tid == 0 || !one.armed) continue;
     silence(one);
     // One that has ended meanwhile is no loss.
-    if (!arm(one, tid) && errno != ESRCH) ++unfollowed_;
+    if (!arm(one, tid, jittered(one)) && errno != ESRCH) ++unfollowed_;
   }
 }
 
@@ -229,16 +230,16 @@ void SignalSources::silence(SignalSource& source) {
   source.timer = -1;
 }
 
-bool SignalSources::arm(SignalSource& source, pid_t tid) {
+bool SignalSources::arm(SignalSource& source, pid_t tid, int64_t first) {
   uint32_t place = static_cast<uint32_t>(&source - sources_);
   if (engine_ == ProfileEngine::kTimer) {
     source.timer = make_timer(tid, kTimerMark | static_cast<int>(place), signal_);
     if (source.timer < 0) return false;
     source.armed = true;
-    set_timer(source.timer, jittered(source), interval_);
+    set_timer(source.timer, first, interval_);
     return true;
   }
-  int descriptor = open_event(tid, jittered(source));
+  int descriptor = open_event(tid, first);
   if (descriptor < 0) return false;
   f_owner_ex owner{F_OWNER_TID, tid};
   if (descriptor >= kMostDescriptors || fcntl(descriptor, F_SETFL, O_ASYNC | O_NONBLOCK) != 0 ||
@@ -277,11 +278,11 @@ void SignalSources::follow(pid_t tid, const char* name) {
   source.identified = 0;
   source.used = thread_time(tid);
   source.resumed = 0;
-  source.alike = 0;
+  source.alike = kAlike - 1;  // its first period is no interval
   snprintf(source.name, sizeof source.name, "%s", name);
   source.tid = tid;
   if (place == most_) ++most_;
-  if (!arm(source, tid)) {
+  if (!arm(source, tid, first_of(source))) {
     source.tid = 0;
     // One that has ended meanwhile is no loss.
     if (errno != ESRCH) ++unfollowed_;
@@ -351,13 +352,26 @@ SignalSource* SignalSources::find(uint32_t thread) {
   return nullptr;
 }
 
-// Some longer, some shorter: equal ones would meet what the program does at equal intervals.
-int64_t SignalSources::jittered(SignalSource& source) const {
+uint32_t SignalSources::next_random(SignalSource& source) const {
   source.random ^= source.random << 13;
   source.random ^= source.random >> 17;
-  source.random ^= source.random << 5;
-  return interval_ / 2 +
-         static_cast<int64_t>(static_cast<double>(interval_) * (source.random / 4294967296.0));
+  return source.random ^= source.random << 5;
+}
+
+// Anywhere in the interval: so a thread that ends before it has used a whole one has a sample as
+// often as its part of the interval says, and the time of many such threads is not missing.
+int64_t SignalSources::first_of(SignalSource& source) const {
+  // The numbers of threads are alike, and so is what first comes of them.
+  for (int i = 0; i < 4; ++i) next_random(source);
+  double part = next_random(source) / 4294967296.0;
+  int64_t soonest = interval_ / kSoonest;
+  return soonest + static_cast<int64_t>(static_cast<double>(interval_ - soonest) * part);
+}
+
+// Some longer, some shorter: equal ones would meet what the program does at equal intervals.
+int64_t SignalSources::jittered(SignalSource& source) const {
+  return interval_ / 2 + static_cast<int64_t>(static_cast<double>(interval_) *
+                                              (next_random(source) / 4294967296.0));
 }
 
 SignalSource* SignalSources::sender(const siginfo_t& info) {
@@ -383,7 +397,7 @@ SignalSource* SignalSources::sender(const siginfo_t& info) {
 // One that came up during a sample waits for its end. Were it taken, a thread with deep stacks and
 // a short interval would do nothing but walk them.
 bool SignalSources::is_due(const SignalSource& source, int64_t used) const {
-  return used - source.resumed >= interval_ / kPause;
+  return source.resumed == 0 || used - source.resumed >= interval_ / kPause;
 }
 
 void SignalSources::rearm(SignalSource& source, int64_t began) {

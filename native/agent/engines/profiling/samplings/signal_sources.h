@@ -100,8 +100,11 @@ class SignalSources : NoCopy {
   static constexpr int kMostDescriptors = 1 << 17;
 
   bool find_threads();
-  bool arm(SignalSource& source, pid_t tid);
+  // The first signal comes after so much processor time, in nanoseconds.
+  bool arm(SignalSource& source, pid_t tid, int64_t first);
   void silence(SignalSource& source);
+  uint32_t next_random(SignalSource& source) const;
+  int64_t first_of(SignalSource& source) const;
   int64_t jittered(SignalSource& source) const;
 
   std::atomic<uint32_t>* threads_;
