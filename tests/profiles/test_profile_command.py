@@ -177,9 +177,21 @@ def test_two_profiles_are_compared(shop: Path, tmp_path: Path):
     assert here("profile", "diff", *files, "-o", tmp_path / "d.pprof").returncode == 2
 
 
+def test_a_profile_without_samples_is_compared_with_numbers(shop: Path, tmp_path: Path):
+    nothing, numbers = tmp_path / "nothing.parquet", tmp_path / "numbers.collapsed"
+    jvmti.profile.open(shop).where(slice(0)).save(nothing)
+    numbers.write_text("A.b 1\n")
+    for files in ((nothing, numbers), (numbers, nothing)):
+        done = here("profile", "diff", *files)
+        assert done.returncode == 0, done.stderr
+        assert "100.0%" in done.stdout
+
+
 def test_profiles_of_different_kinds_are_not_compared(shop: Path, two_kinds: Path):
     done = here("profile", "diff", two_kinds, shop)
     assert done.returncode == 2
+    assert f"{two_kinds} has samples of " in done.stderr
+    assert "choose --" in done.stderr
     assert "--cpu" in done.stderr
     assert here("profile", "diff", two_kinds, shop, "--cpu").returncode == 0
 

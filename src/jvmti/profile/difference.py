@@ -111,6 +111,8 @@ class Difference:
         both = before.merge(after)
         self.before = both.where(slice(0, len(before)))
         self.after = both.where(slice(len(before), None))
+        # One without samples has the kind of its own limits.
+        self.before._limits, self.after._limits = before._limits, after._limits
         unit = 1e9 if before.kind.unit == "ns" else 1.0
         self._scales = [
             1 / (unit * length) if per == "second" else 1 / (one.weight or 1)

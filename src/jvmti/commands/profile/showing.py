@@ -213,12 +213,15 @@ def show_difference(given: argparse.Namespace, before: Profile, after: Profile) 
         CommandFailed: they cannot be compared.
     """
     before, after = _chosen(given, before), _chosen(given, after)
+    for path, profile in zip(given.files, (before, after), strict=True):
+        names = [kind.name.lower() for kind in profile.kinds]
+        if len(names) > 1:
+            what = f"{path} has samples of {' and '.join(names)}: choose --{' or --'.join(names)}"
+            raise CommandFailed(printable(what), USAGE)
     try:
         difference = before.diff(after)
-    except (SeveralKinds, ValueError) as error:
-        raise CommandFailed(
-            printable(f"{error}; --cpu and the like choose a kind"), USAGE
-        ) from None
+    except ValueError as error:
+        raise CommandFailed(printable(str(error)), USAGE) from None
     if given.output is not None:
         if suffix_of(given.output) != ".html":
             raise CommandFailed("a comparison is written as .html only", USAGE)
