@@ -6,9 +6,11 @@ import datetime
 import multiprocessing
 import pickle
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy
+import pyarrow
 import pytest
 
 from jvmti.profile import (
@@ -22,6 +24,7 @@ from jvmti.profile import (
     Stacks,
     Threads,
 )
+from jvmti.stacks.tree import StackNode, StackTree
 from jvmti.text.pools import pool_of
 from profiles import made
 
@@ -335,3 +338,50 @@ def test_nodes_of_a_tree_are_made_when_they_are_looked_at():
     copy = pickle.loads(pickle.dumps(profile.tree()))
     assert copy.lines() == tree.lines()
     assert copy.amount(10**9) == tree.amount(10**9)
+
+
+def test_each_view_of_a_profile_is_a_table():
+    shop = made.shop()
+    samples = pyarrow.table(shop.samples).to_pylist()
+    assert samples[3]["state"] == "running"
+    assert [one["label"] for one in samples] == [0, 0, 0, 1, 1, 1, None, None, None, None]
+    assert sum(one["weight"] for one in samples) == shop.weight
+    assert pyarrow.table(shop.stacks)["frames"].to_pylist() == [one.tolist() for one in shop.stacks]
+    frames = pyarrow.table(shop.frames).to_pylist()
+    assert [(one["class_name"], one["kind"]) for one in frames] == [
+        (one.class_name, one.kind.name.lower()) for one in shop.frames
+    ]
+    threads = pyarrow.table(shop.threads).to_pylist()
+    assert [tuple(one.values()) for one in threads] == list(shop.threads)
+    for rows in (shop.top(), shop.diff(shop).top()):
+        assert [tuple(one.values()) for one in rows.to_arrow().to_pylist()] == list(rows)
+    assert not shop.between(100, 200).top().to_arrow().num_rows
+    parts = pyarrow.table(shop.by("thread")).to_pylist()
+    assert {one["name"]: one["weight"] for one in parts} == shop.by("thread").weights
+
+
+@pytest.mark.parametrize("objects", [False, True])
+def test_a_tree_is_a_table_of_its_nodes(objects: bool):
+    shop = made.shop()
+    tree = shop.tree()
+    if objects:
+        # One that was built stack by stack, as those of captures are.
+        columns = tree
+        tree = StackTree()
+        for path, node in ends_of(columns):
+            tree.add(path, node.ends)
+    rows = pyarrow.table(tree).to_pylist()
+    assert (rows[0]["parent"], rows[0]["name"], rows[0]["total"]) == (None, None, shop.weight)
+    assert sum(one["own"] for one in rows) == shop.weight
+    put = [one for one in rows if one["name"] == "java.util.HashMap.put"]
+    above = {rows[one["parent"]]["name"]: one["total"] for one in put}
+    assert above == {"com.acme.Order.add": 20_000_000, "com.acme.Server.run": 10_000_000}
+
+
+def ends_of(tree: StackTree) -> Iterator[tuple[list[str], StackNode]]:
+    """The path to each node in which stacks end, and the node."""
+    path: list[str] = []
+    for depth, node in tree.walk():
+        path[depth:] = [node.name]
+        if node.ends:
+            yield list(path), node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ class Change(NamedTuple):
         return self.after - self.before
 
 
-class Changes(display.Rows[Change]):
+class Changes(display.Rows[Change], display.Tabular):
     """The rows of `Difference.top`: a list; a notebook shows a table, ``str`` and ``print`` lines.
 
     Attributes:
@@ -56,6 +56,16 @@ class Changes(display.Rows[Change]):
     def __init__(self, changes: Iterable[Change], difference: Difference) -> None:
         super().__init__(changes)
         self.difference = difference
+
+    def to_arrow(self) -> Any:
+        """The rows as a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        from jvmti.profile.formats.arrow import rows_table
+
+        return rows_table(self, Change)
 
     @escaped_lines
     def __str__(self) -> str:

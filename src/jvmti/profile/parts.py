@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -23,7 +23,16 @@ PARTS = ("thread", "group", "pool", "process", "state", "label", "owner", "kind"
 """Names that a profile can be split by."""
 
 
-class Parts(Mapping[str, "Profile"]):
+class _Part(NamedTuple):
+    """A row of the table of `Parts`."""
+
+    name: str
+    samples: int
+    weight: int | None
+    share: float
+
+
+class Parts(Mapping[str, "Profile"], display.Tabular):
     """A profile for each thread, state, request, …; those with the largest weight come first.
 
     Each part is made when it is asked for.  Of several kinds of samples, the parts with the most
@@ -87,6 +96,23 @@ class Parts(Mapping[str, "Profile"]):
         parts = self._weights if len(self.profile.kinds) <= 1 else self.counts
         whole = sum(parts.values()) or 1
         return {name: one / whole for name, one in parts.items()}
+
+    def to_arrow(self) -> Any:
+        """A row for each part: ``name``, ``samples``, ``weight`` and ``share``.
+
+        Parts of several kinds of samples have no weight.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        from jvmti.profile.formats.arrow import rows_table
+
+        shares = self.shares
+        rows = [
+            _Part(name, count, self._weights[name] if self._adds_up else None, shares[name])
+            for name, count in self.counts.items()
+        ]
+        return rows_table(rows, _Part)
 
     @escaped_lines
     def __str__(self) -> str:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy
 from numpy.typing import ArrayLike, NDArray
 
+from jvmti import display
 from jvmti.profile.errors import ProfileError
 from jvmti.text.printable import escaped
 from jvmti.text.quantities import duration, quantity, size
@@ -151,8 +152,18 @@ class Thread(NamedTuple):
     """The process; empty if the profile is of only one."""
 
 
-class _Table:
+class _Table(display.Tabular):
     """A table that equals another with the same rows in the same order."""
+
+    def to_arrow(self) -> Any:
+        """The table as a ``pyarrow.Table``, a row for each of its own.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        from jvmti.profile.formats.arrow import table_of
+
+        return table_of(self)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):

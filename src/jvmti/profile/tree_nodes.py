@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy
 from numpy.typing import NDArray
@@ -29,7 +30,8 @@ class TreeNodes:
             counts: the weight of each node with all below it.
             ends: its own weight.
         """
-        self._codes, self._names, self._counts, self._ends = codes, names, counts, ends
+        self._parents, self._codes, self._names = parents, codes, names
+        self._counts, self._ends = counts, ends
         rows = numpy.flatnonzero(counts[1:]) + 1
         self._rows = rows[numpy.argsort(parents[rows], kind="stable")]
         below = numpy.bincount(parents[rows], minlength=len(parents))
@@ -50,3 +52,9 @@ class TreeNodes:
             node = found[self._names[code]] = StackNode(self._names[code], (self, one))
             node.count, node.ends = count, ends
         return found
+
+    def to_arrow(self) -> Any:
+        """All nodes as a ``pyarrow.Table``."""
+        from jvmti.profile.formats.arrow import nodes_table
+
+        return nodes_table(self._parents, self._codes, self._names, self._counts, self._ends)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from jvmti import display
 from jvmti.text.printable import escaped_lines, printable
@@ -26,7 +26,7 @@ class Use(NamedTuple):
     """``total`` as a part of the whole profile, 0 to 1."""
 
 
-class Top(display.Rows[Use]):
+class Top(display.Rows[Use], display.Tabular):
     """The rows of `Profile.top`: a list; a notebook shows a table, ``str`` and ``print`` lines.
 
     Attributes:
@@ -38,6 +38,16 @@ class Top(display.Rows[Use]):
     def __init__(self, uses: Iterable[Use], amount: Callable[[int], str]) -> None:
         super().__init__(uses)
         self.amount = amount
+
+    def to_arrow(self) -> Any:
+        """The rows as a ``pyarrow.Table``.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        from jvmti.profile.formats.arrow import rows_table
+
+        return rows_table(self, Use)
 
     @escaped_lines
     def __str__(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase
-from typing import Protocol
+from typing import Any, Protocol
 
 from jvmti import display
 from jvmti.text.printable import escaped, escaped_lines
@@ -23,6 +23,9 @@ class _Nodes(Protocol):
 
     def children(self, row: int) -> dict[str, StackNode]:
         """The nodes below a row, by their names."""
+
+    def to_arrow(self) -> Any:
+        """All nodes as a ``pyarrow.Table``."""
 
 
 class StackNode:
@@ -71,7 +74,7 @@ def _stacks(count: int) -> str:
     return quantity(count, "stack")
 
 
-class StackTree:
+class StackTree(display.Tabular):
     """Stacks merged from their outermost frames on; ``str`` is an indented tree.
 
     Attributes:
@@ -91,6 +94,7 @@ class StackTree:
         self.longest_sample = 0.0
         self.unseen = ""
         self.amount: Callable[[int], str] = _stacks
+        self._nodes: _Nodes | None = None
 
     @classmethod
     def of_nodes(cls, nodes: _Nodes, count: int, ends: int) -> StackTree:
@@ -102,9 +106,33 @@ class StackTree:
             ends: the number of those that are empty.
         """
         made = cls()
+        made._nodes = nodes
         made.root = StackNode("", (nodes, 0))
         made.root.count, made.root.ends = count, ends
         return made
+
+    def to_arrow(self) -> Any:
+        """The tree as a ``pyarrow.Table``, a row for each node; the root is row 0.
+
+        Its columns: ``parent``, the row above it, ``name``, ``total``, the count of the node with
+        all below it, and ``own``.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        if self._nodes is not None:
+            return self._nodes.to_arrow()
+        import pyarrow
+
+        rows: list[tuple[int | None, str | None, int, int]] = [
+            (None, None, self.root.count, self.root.ends)
+        ]
+        path = [0]
+        for depth, node in self.walk():
+            path[depth + 1 :] = [len(rows)]
+            rows.append((path[depth], node.name, node.count, node.ends))
+        parents, names, totals, own = map(list, zip(*rows, strict=True))
+        return pyarrow.table({"parent": parents, "name": names, "total": totals, "own": own})
 
     def add(self, stack: Iterable[str], count: int = 1) -> None:
         """Add a stack.

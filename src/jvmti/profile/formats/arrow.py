@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import base64
 import json
+import typing
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -17,7 +19,7 @@ from numpy.typing import NDArray
 from jvmti.profile.call_tree import distinct
 from jvmti.profile.errors import NotAProfile, ProfileError
 from jvmti.profile.limits import Limits
-from jvmti.profile.tables import Frames, Kind, Samples, Stacks, State, Threads
+from jvmti.profile.tables import FrameKind, Frames, Kind, Samples, Stacks, State, Threads
 
 try:
     import pyarrow
@@ -28,7 +30,7 @@ except ImportError as error:
 if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
-__all__ = ["read", "samples_table", "write"]
+__all__ = ["nodes_table", "read", "rows_table", "samples_table", "table_of", "write"]
 
 _KEY = "jvmti.profile"
 _VERSION = 1
@@ -116,6 +118,70 @@ def threads_table(threads: Threads) -> Any:
             "group": _texts(list(threads.group)),
             "virtual": threads.virtual,
             "process": _texts(list(threads.process)),
+        }
+    )
+
+
+def table_of(table: Any) -> Any:
+    """A table of a profile as it is shown: kinds and states by their names."""
+    if isinstance(table, Stacks):
+        return stacks_table(table)
+    if isinstance(table, Threads):
+        return threads_table(table)
+    if isinstance(table, Frames):
+        found = frames_table(table)
+        kinds = _named(table.kind, [one.name.lower() for one in FrameKind])
+        found = found.set_column(found.column_names.index("kind"), "kind", kinds)
+        line = pyarrow.array(table.line, mask=table.line < 0)
+        return found.set_column(found.column_names.index("line"), "line", line)
+    columns: dict[str, Any] = {}
+    for name, column in table.columns().items():
+        if name == "time":
+            columns[name] = pyarrow.array(column).cast(pyarrow.timestamp("ns", "UTC"))
+        elif name in ("kind", "state"):
+            names = Kind if name == "kind" else State
+            columns[name] = _named(column, [one.name.lower() for one in names])
+        else:
+            # Labels and owners are rows, or none.
+            columns[name] = pyarrow.array(column, mask=column < 0 if name != "weight" else None)
+    return pyarrow.table(columns)
+
+
+def rows_table(rows: Sequence[tuple[Any, ...]], of: type[Any]) -> Any:
+    """Rows of named fields as a table.
+
+    Args:
+        rows: the rows.
+        of: their class.
+    """
+    hints = typing.get_type_hints(of)
+    types: dict[Any, Any] = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
+    types[int | None] = types[int]
+    columns = zip(*rows, strict=True) if rows else [[] for _ in hints]
+    return pyarrow.table(
+        {
+            name: _texts(list(column)) if kind is str else pyarrow.array(column, types[kind])
+            for (name, kind), column in zip(hints.items(), columns, strict=True)
+        }
+    )
+
+
+def nodes_table(
+    parents: NDArray[numpy.int64],
+    codes: NDArray[numpy.int64],
+    names: Sequence[str],
+    counts: NDArray[numpy.int64],
+    ends: NDArray[numpy.int64],
+) -> Any:
+    """The nodes of a tree as a table; that above the root, and its name, are null."""
+    root = numpy.zeros(len(parents), numpy.bool_)
+    root[:1] = True
+    return pyarrow.table(
+        {
+            "parent": pyarrow.array(parents, mask=root),
+            "name": _named(numpy.where(root, -1, codes), list(names)),
+            "total": pyarrow.array(counts),
+            "own": pyarrow.array(ends),
         }
     )
 
