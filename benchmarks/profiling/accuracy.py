@@ -338,7 +338,7 @@ def agreement(title: str, pids: list[int], folder: Path, given: argparse.Namespa
 
 
 JAVA = (FrameKind.COMPILED, FrameKind.INTERPRETED, FrameKind.INLINED)
-HIDDEN = re.compile(r"[/.+]0x[0-9a-f]+")
+HIDDEN = re.compile(r"[/.+](0x[0-9a-f]+|\d+)(?=\.|$)")
 """What the name of a hidden class ends with; each profiler writes it in its own way."""
 
 
