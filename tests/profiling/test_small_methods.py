@@ -16,23 +16,24 @@ if TYPE_CHECKING:
 SHAPES = ("Triangle", "Square", "Pentagon", "Hexagon")
 
 
+@pytest.mark.timeout(360)  # three seconds of processor time
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of x86_64 is known")
 def test_their_time_is_theirs(java_program: JavaPrograms) -> None:
     flags = ["-XX:+UnlockDiagnosticVMOptions", "-XX:+DebugNonSafepoints"]
     program = java_program("Shapes", jvm_args=["-Xmx96m", *flags])
     program.expect("ready")
-    program.ask("run 1000")
+    program.ask("run 500", timeout=120)
     with jvmti.attach(program.pid, timeout=30) as vm:
         vm.profile("cpu").stop()  # compiles anew what must be
-        program.ask("run 500")
+        program.ask("run 300", timeout=120)
         with vm.profile("cpu", interval=0.001) as profile:
-            program.ask("run 1000")
-        program.ask("compare 500")
+            program.ask("run 1000", timeout=120)
+        program.ask("compare 200", timeout=120)
         with vm.profile("cpu", interval=0.001) as texts:
-            program.ask("compare 500")
-        program.ask("load 500")
+            program.ask("compare 500", timeout=120)
+        program.ask("load 200", timeout=120)
         with vm.profile("cpu", interval=0.001) as loads:
-            program.ask("load 500")
+            program.ask("load 500", timeout=120)
     profile = profile.with_frame("Shapes.run")
     own = {use.name: use.own_share for use in profile.top(None)}
     # Each has 0.03 to 0.18, by the processor; 0.01 together where edges of frames are not known.
