@@ -12,7 +12,7 @@ import pytest
 import jvmti
 
 NOT_RAISED_TO_CALLERS = {
-    "CommandFailed", "RemoteTraceback", "PrintableError",
+    "CommandFailed", "NotWritten", "RemoteTraceback", "PrintableError",
     "MalformedMessage", "RequestFailed", "RequestCancelled", "StreamLost", "AsksProgram",
     "Forbidden", "NoSuchCall", "NotAssigned", "NotReadable",
 }  # fmt: skip

@@ -53,7 +53,7 @@ class TreeNodes:
             node.count, node.ends = count, ends
         return found
 
-    def to_arrow(self) -> Any:
+    def table(self) -> Any:
         """All nodes as a ``pyarrow.Table``."""
         from jvmti.profile.formats.arrow import nodes_table
 

@@ -24,7 +24,7 @@ class _Nodes(Protocol):
     def children(self, row: int) -> dict[str, StackNode]:
         """The nodes below a row, by their names."""
 
-    def to_arrow(self) -> Any:
+    def table(self) -> Any:
         """All nodes as a ``pyarrow.Table``."""
 
 
@@ -121,7 +121,7 @@ class StackTree(display.Tabular):
             ImportError: pyarrow is not installed.
         """
         if self._nodes is not None:
-            return self._nodes.to_arrow()
+            return self._nodes.table()
         import pyarrow
 
         rows: list[tuple[int | None, str | None, int, int]] = [
