@@ -63,8 +63,11 @@ def test_what_compiled_code_does_not_keep_says_so(vm: jvmti.VM) -> None:
             assert stop is not None
             if not any(one.method.name == "spent" for one in stop.frames):
                 continue
-            if shown(stop, "spent", "z") == "boolean z = false, or not kept":
-                assert shown(stop, "spent", "l") == "long l = 0, or not kept"
+            # One alone may be so by chance in code that is not compiled yet.
+            if [shown(stop, "spent", one) for one in ("z", "l")] == [
+                "boolean z = false, or not kept",
+                "long l = 0, or not kept",
+            ]:
                 return
     pytest.fail("everything is kept")
 

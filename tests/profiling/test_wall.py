@@ -114,13 +114,19 @@ def test_virtual_threads_are_seen_where_they_wait(java_program: JavaPrograms) ->
 
 def test_several_kinds_at_once(vm: jvmti.VM, program: JavaProgram) -> None:
     with vm.profile("cpu", "wall", "alloc", interval={"cpu": 0.002, "alloc": 4096}) as profile:
+        asked = time.monotonic()
         _, used = program.ask("work 600").split()
+        most = time.monotonic() - asked
     assert Kind.CPU in profile.kinds
     assert Kind.WALL in profile.kinds
-    # Of wall-clock time each end may be an interval off, and more on a busy machine.
-    for kind, spent, off in (("cpu", int(used), 0.15), ("wall", 6e8, 0.4)):
-        work = of_thread(profile[kind], "main").with_frame("Waiting.workUntil")
-        assert work.weight == pytest.approx(spent, rel=off), kind
+    cpu, wall = (
+        of_thread(profile[kind], "main").with_frame("Waiting.workUntil").weight
+        for kind in ("cpu", "wall")
+    )
+    assert cpu == pytest.approx(int(used), rel=0.15)
+    # Each end may be an interval off, and more on a busy machine, where the end of the work, too,
+    # may come late.
+    assert 0.6 * 6e8 < wall < (most + 0.2) * 1e9
     assert [one.interval for one in profile.limits][:2] == [0.002, 0.02]
     with pytest.raises(ValueError, match="takes a dictionary"):
         vm.profile("cpu", "wall", interval=0.01)
