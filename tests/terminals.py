@@ -49,6 +49,9 @@ class Terminal:
     ) -> None:
         # Cursor positions that nobody tells would make a prompt wait for them.
         environment = {**os.environ, "TERM": "xterm-256color", "PROMPT_TOOLKIT_NO_CPR": "1", **env}
+        # Which readline leaves to the workers of the tests: the terminal itself has its size.
+        for size in {"LINES", "COLUMNS"} - env.keys():
+            environment.pop(size, None)
         self.raw = b""
         self._screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self._screen)

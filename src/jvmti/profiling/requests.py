@@ -177,6 +177,9 @@ class Requests(Recorder[Any, Any]):
             stacks: their stacks.
             frames: the stacks' frames.
         """
+        # An object whose class nobody knows beforehand may have the field or not.
+        if set(self._labels) == {"?"}:
+            return f"No request has a name: none had a value for by={self.by!r}."
         early = self._early(samples, stacks, frames)
         if early >= _NOTED:
             return (
@@ -185,9 +188,6 @@ class Requests(Recorder[Any, Any]):
             )
         if not self._labels:
             return f"No request began: {self._method} was not called."
-        # An object whose class nobody knows beforehand may have the field or not.
-        if set(self._labels) == {"?"}:
-            return f"No request has a name: none had a value for by={self.by!r}."
         if self._cut_name:
             return (
                 f"Names of requests that end with … had more than {_LONGEST_NAME} bytes: those "
