@@ -149,7 +149,13 @@ def _graph(
         divisor = _divisor(weight)
         kinds.append({"name": part.name, "unit": part.unit, "scale": part.scale * divisor})
         cells.append((node, numpy.rint(weight / divisor)))
-    slot = numpy.concatenate(slots)
+    packed = _all_packed(
+        up=numpy.arange(len(tree)) - tree.parent,
+        name=numpy.maximum(tree.name, 0),
+        slot=numpy.diff(numpy.concatenate(slots), prepend=0),
+        node=numpy.concatenate([node for node, _ in cells]),
+        weight=numpy.concatenate([weight for _, weight in cells]),
+    )
     data = {
         "names": [printable(name) for name in columns.names],
         "kindOfName": _kinds(columns),
@@ -160,11 +166,7 @@ def _graph(
         "whole": "all",
         "compare": compare,
         "limits": about,
-        "up": _packed(numpy.arange(len(tree)) - tree.parent),
-        "name": _packed(numpy.maximum(tree.name, 0)),
-        "slot": _packed(numpy.diff(slot, prepend=0)),
-        "node": _packed(numpy.concatenate([node for node, _ in cells])),
-        "weight": _packed(numpy.concatenate([weight for _, weight in cells])),
+        **packed,
     }
     page, style, script = _assets()
     # No text of the target can end the element that it is in.
@@ -276,6 +278,16 @@ def _kinds(columns: Columns) -> list[str]:
     ):
         kinds[code] = words[kind]
     return kinds
+
+
+def _all_packed(**columns: NDArray[Any]) -> dict[str, str]:
+    """Columns by their names; zlib lets another thread run while it deflates many numbers."""
+    if sum(map(len, columns.values())) < _EXACT_CELLS:
+        return {name: _packed(column) for name, column in columns.items()}
+    from concurrent.futures import ThreadPoolExecutor  # a small page needs none
+
+    with ThreadPoolExecutor(2) as threads:
+        return dict(zip(columns, threads.map(_packed, columns.values()), strict=True))
 
 
 def _packed(numbers: NDArray[Any]) -> str:
