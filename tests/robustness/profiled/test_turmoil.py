@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import TYPE_CHECKING
 
 import pytest
@@ -38,4 +39,17 @@ def test_profiles_of_a_program_in_turmoil(
     outcome = turmoil.profile(java_program, mode, seconds=rounds(1, 10) / 2, seed=1)
     assert outcome.samples > 100, outcome
     # A walk may fail where a frame is not complete, or its code was thrown away.
+    assert outcome.failed < 0.35 * outcome.samples, outcome
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="numbers of system calls")
+@pytest.mark.parametrize("denied", ["perf_event_open", "perf_event_open,timer_create"])
+def test_profiles_of_a_program_in_turmoil_to_which_the_kernel_denies_calls(
+    java_program: JavaPrograms, denied: str, rounds: Callable[[int, int], int]
+) -> None:
+    if java_program.jvm.name == "zero":
+        pytest.skip("the interpreter-only VM takes no samples by signals")
+    seconds = rounds(1, 10) / 2
+    outcome = turmoil.profile(java_program, "serial", seconds, seed=1, denied=denied)
+    assert outcome.samples > 50, outcome
     assert outcome.failed < 0.35 * outcome.samples, outcome

@@ -4,7 +4,8 @@ python tests/robustness/profiled/turmoil.py --jvm 17 --minutes 30
 
 takes profiles of all kinds, one after the other and several at once, with a sample each
 millisecond, and divides the minutes among the collectors, ``-Xint`` and ``-Xcomp``. With
-``--virtual`` the program does all of it on virtual threads.
+``--virtual`` the program does all of it on virtual threads; ``--denied perf_event_open`` has the
+kernel deny it this call, as containers do, and ``--denied perf_event_open,timer_create`` both.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ MODES = {
 }
 """The options of each: with ``own`` the program's own methods are compiled at their first call,
 which leaves out what an attach runs, four fifths of the work of ``comp``."""
+DENYING = str(TESTS / "profiling" / "denied_calls.py")
 SINCE = {"z": 17, "shenandoah": 17}
 
 CHOICES: tuple[Sequence[str], ...] = (
@@ -97,11 +99,30 @@ def _processor(pid: int) -> float:
 
 
 def profile(
-    started: programs.JavaPrograms, mode: str, seconds: float, seed: int, threads: str = ""
+    started: programs.JavaPrograms,
+    mode: str,
+    seconds: float,
+    seed: int,
+    threads: str = "",
+    denied: str = "",
 ) -> Outcome:
-    """Profile the program in a mode for so long, with ``virtual`` threads or others."""
+    """Profile the program in a mode for so long, with ``virtual`` threads or others.
+
+    Args:
+        started: starts it.
+        mode: one of `MODES`.
+        seconds: how long.
+        seed: of what is chosen by chance.
+        threads: ``virtual``, or nothing.
+        denied: names of system calls that the kernel denies it, as `denied_calls` has them.
+    """
     random_ = random.Random(seed)
-    program = started("Turmoil", *threads.split(), jvm_args=["-Xmx24m", *MODES[mode]])
+    program = started(
+        "Turmoil",
+        *threads.split(),
+        jvm_args=["-Xmx24m", *MODES[mode]],
+        wrapper=[os.path.realpath(sys.executable), DENYING, denied] if denied else [],
+    )
     program.expect("ready", timeout=120)
     outcome = Outcome(mode)
     began, before = time.monotonic(), _processor(program.pid)
@@ -142,6 +163,7 @@ def main() -> None:
     parser.add_argument("--jvm", default="17")
     parser.add_argument("--minutes", type=float, default=30.0, help="in all")
     parser.add_argument("--virtual", action="store_true", help="on virtual threads")
+    parser.add_argument("--denied", default="", help="system calls that the kernel denies it")
     parser.add_argument("--modes", help="some of " + ",".join(MODES))
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
@@ -150,7 +172,7 @@ def main() -> None:
     with programs.of_script(jvm, "turmoil") as started:
         for number, mode in enumerate(modes):
             seconds, threads = chosen.minutes * 60 / len(modes), "virtual" * chosen.virtual
-            outcome = profile(started, mode, seconds, chosen.seed + number, threads)
+            outcome = profile(started, mode, seconds, chosen.seed + number, threads, chosen.denied)
             print(json.dumps({"jvm": chosen.jvm, **asdict(outcome)}), flush=True)
 
 
