@@ -105,6 +105,30 @@ def test_the_overview_of_the_heap_says_of_a_verb_what_the_verb_says_of_itself(ve
     assert first == f"{HEAP_VERBS[verb]}."
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "values"),
+    [
+        ("trace Shop a.B.* --duration 1 a.C.* --summary", "patterns", ["a.B.*", "a.C.*"]),
+        ("events Shop --duration 1 Exception", "events", ["Exception"]),
+        ("attach Shop --timeout 1 agent.py", "scripts", ["agent.py"]),
+        ("profile diff --json a.parquet b.parquet", "files", ["a.parquet", "b.parquet"]),
+        ("heap diff a.hprof --json b.hprof", "later", "b.hprof"),
+        ("heap histogram a.hprof --top 3 java.*", "patterns", ["java.*"]),
+    ],
+)
+def test_options_may_stand_between_the_words(line: str, name: str, values: list[str]) -> None:
+    given, unknown = prepare(line.split()).parse_known_args(line.split())
+    assert (getattr(given, name), unknown) == (values, [])
+    assert given.target in ("Shop", "diff", "a.hprof")
+
+
+def test_a_mistyped_option_is_the_mistake_and_not_the_word_after_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    done = run_here(capsys, "trace", "Shop", "--sumary", "a.B.*")
+    assert done.stderr.startswith("jvmti trace: there is no option '--sumary'; did you mean")
+
+
 @pytest.mark.parametrize("module", ["argparse", "numpy", "jvmti.model.vm"])
 def test_ctrl_c_while_modules_are_imported_ends_the_command(module: str, tmp_path: Path) -> None:
     # It comes as soon as the module is looked for.

@@ -171,6 +171,9 @@ def test_two_profiles_are_compared(shop: Path, tmp_path: Path):
     assert lines[2].split() == ["-6.7", "10.0", "3.3", "10.0", "6.7", "com.acme.Order.add"]
     data = json.loads(here("profile", "diff", *files, "--json").stdout)
     assert data["changes"][0]["own_before"] == pytest.approx(0.01)
+    before, after = files
+    for words in (["diff", "--json", before, after], ["diff", before, "--json", after]):
+        assert json.loads(here("profile", *words).stdout) == data
     page = tmp_path / "diff.html"
     assert here("profile", "diff", *files, "-o", page).returncode == 0
     assert "red has grown" in page.read_text()

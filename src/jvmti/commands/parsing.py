@@ -17,6 +17,23 @@ class Parser(argparse.ArgumentParser):
 
     elsewhere: Mapping[str, str] = {}
     """Options that similar programs have, and what to write here."""
+    _mixing = False
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse words and options in any order; returns the namespace, and what is unknown.
+
+        The parser of the standard library gives a target and all patterns or files their words as
+        soon as the first comes, and has no place for those that follow an option.
+        """
+        found = super().parse_known_args(args, namespace)
+        whole = (argparse.PARSER, argparse.REMAINDER)
+        if not found[1] or self._mixing or any(a.nargs in whole for a in self._actions):
+            return found
+        self._mixing = True
+        try:
+            return self.parse_known_intermixed_args(args)
+        finally:
+            self._mixing = False
 
     def error(self, message: str) -> NoReturn:
         """End with the message, and this verb's own usage below it."""
