@@ -130,16 +130,18 @@ def profile(
         while (left := seconds - (time.monotonic() - began)) > 0 or outcome.profiles < 2:
             kinds = CHOICES[outcome.profiles % len(CHOICES)]
             intervals = {kind: INTERVALS[kind] for kind in kinds}
-            used = _processor(program.pid)
             with vm.profile(*kinds, interval=intervals) as taken:
+                used = _processor(program.pid)
                 time.sleep(min(max(left, 0.5), random_.uniform(0.5, 3)))
+                used = _processor(program.pid) - used
             outcome.profiles += 1
             outcome.samples += len(taken)
             for one in taken.limits:
                 outcome.failed += one.failed or 0
                 outcome.lost += one.lost or 0
                 outcome.faults += _faults(one.notes)
-            used = _processor(program.pid) - used
+                # Threads that end while they are listed are no loss.
+                assert not any("have no samples" in note for note in one.notes), one.notes
             if "cpu" in kinds and used > 0.2:  # on a busy machine it may have had nothing
                 assert len(taken["cpu"]) > 20, (mode, used, taken.limits)
                 assert taken["cpu"].top(3)

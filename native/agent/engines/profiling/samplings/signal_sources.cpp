@@ -88,6 +88,9 @@ void set_timer(int timer, int64_t first, int64_t interval) {
   syscall(SYS_timer_settime, timer, 0, &wanted, nullptr);
 }
 
+// What a system call says of a thread that has ended differs; a timer of one is an invalid argument.
+bool has_ended(pid_t tid) { return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH; }
+
 // What the kernel has in a file of a thread, by the number that /proc has for it.
 template <size_t kSize>
 void read_of(pid_t listed, const char* file, char (&text)[kSize]) {
@@ -201,7 +204,7 @@ void SignalSources::change_signal(int signal) {
     if (tid == 0 || !one.armed) continue;
     silence(one);
     // One that has ended meanwhile is no loss.
-    if (!arm(one, tid, jittered(one)) && errno != ESRCH) ++unfollowed_;
+    if (!arm(one, tid, jittered(one)) && !has_ended(tid)) ++unfollowed_;
   }
 }
 
@@ -285,7 +288,7 @@ void SignalSources::follow(pid_t tid, const char* name) {
   if (!arm(source, tid, first_of(source))) {
     source.tid = 0;
     // One that has ended meanwhile is no loss.
-    if (errno != ESRCH) ++unfollowed_;
+    if (!has_ended(tid)) ++unfollowed_;
     return;
   }
   by_tid_[tid] = place + 1;
