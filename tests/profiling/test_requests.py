@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
+import numpy
 import pytest
 
 import jvmti
 from command_line import run
 from jvmti.instrumentation.probes import BadProbe
+from jvmti.profile.tables import Samples, Threads
+from jvmti.profiling.requests import Requests
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -147,6 +151,42 @@ def test_requests_that_began_before_the_profile_are_reported(
         serving.ask("serve 2", timeout=60)
     assert any("No request began: Serving.hang was not called" in one
                for one in profile.limits[0].notes)  # fmt: skip
+
+
+def test_requests_that_follow_each_other_did_not_begin_before_the_profile(
+    vm: jvmti.VM, serving: JavaProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    close = Requests.close
+
+    def slowly(requests: Requests) -> None:
+        close(requests)
+        time.sleep(0.3)  # as with many classes, or on a busy machine
+
+    monkeypatch.setattr(Requests, "close", slowly)
+    assert serving.ask("hang") == "hanging"
+    # A sample of wall-clock time is longer than a request, and what was before is of others.
+    intervals = {"cpu": 0.005, "wall": 0.02}
+    with vm.profile("cpu", "wall", interval=intervals, by=BY_PATH) as profile:
+        time.sleep(0.7)
+    serving.ask("on")
+    assert profile["cpu"].by("label")["/within"].weight > 0
+    assert not [note for one in profile.limits for note in one.notes if "began" in note]
+
+
+def test_requests_of_which_records_were_dropped_have_no_samples(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Requests, "dropped", 2)
+    requests = Requests.__new__(Requests)
+    requests._lock = threading.Lock()
+    # The end of one, and the beginning of another.
+    thread = numpy.ones(1, numpy.int64)
+    requests._entries = [(thread, 10 * thread, 0 * thread)]
+    requests._calls = [(thread, 20 * thread, 30 * thread)]
+    samples = Samples([time.time_ns()], [0], [0], [1])
+    labelled, nameless = requests.labelled(samples, Threads([1], ["one"]))
+    assert labelled.label.tolist() == [-1]
+    assert nameless.tolist() == [True]
 
 
 def test_requests_with_long_names_stay_apart(vm: jvmti.VM, serving: JavaProgram) -> None:

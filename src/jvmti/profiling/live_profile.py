@@ -181,14 +181,17 @@ class LiveProfile(Profile):
             return self
         self._leaving.set()
         self._reader.join()
-        if self._requests is not None:
-            self._requests.close()
-            self._requests.update()
         try:
-            self._at_death.cancel()
-            for part in self._parts:
-                part.source.stop()
-            self._ended_at = time.time_ns()
+            try:
+                self._at_death.cancel()
+                for part in self._parts:
+                    part.source.stop()
+                self._ended_at = time.time_ns()
+            finally:
+                # Not before: a sample after its probes' end would have no request.
+                if self._requests is not None:
+                    self._requests.close()
+                    self._requests.update()
             self._read()
             self._rename_threads()
             for part in self._parts:
@@ -291,9 +294,10 @@ class LiveProfile(Profile):
             labels: list[str] = []
             if self._requests is not None:
                 samples, stacks, frames, threads = tables
-                samples = self._requests.labelled(samples, threads)
+                whole = samples
+                samples, nameless = self._requests.labelled(whole, threads)
                 labels = self._requests.labels
-                note = self._requests.note(samples, stacks, frames)
+                note = self._requests.note(whole, nameless, stacks, frames)
                 if note is not None:
                     limits = dataclasses.replace(limits, notes=(*limits.notes, note))
                 tables = (samples, stacks, frames, threads)

@@ -169,18 +169,21 @@ class Requests(Recorder[Any, Any]):
         """The texts that name requests; the numbers of `label` count them."""
         return list(self._labels)
 
-    def note(self, samples: Samples, stacks: Stacks, frames: Frames) -> str | None:
+    def note(
+        self, samples: Samples, nameless: NDArray[Any], stacks: Stacks, frames: Frames
+    ) -> str | None:
         """A sentence on what names do not say; ``None`` if they say all.
 
         Args:
-            samples: the samples of one kind, with their labels.
+            samples: the samples of one kind.
+            nameless: which of them are in no known request, as `labelled` says.
             stacks: their stacks.
             frames: the stacks' frames.
         """
         # An object whose class nobody knows beforehand may have the field or not.
         if set(self._labels) == {"?"}:
             return f"No request has a name: none had a value for by={self.by!r}."
-        early = self._early(samples, stacks, frames)
+        early = self._early(samples, nameless, stacks, frames)
         if early >= _NOTED:
             return (
                 f"{early:.0%} of the samples in requests are of some that began before the "
@@ -195,18 +198,20 @@ class Requests(Recorder[Any, Any]):
             )
         return None
 
-    def _early(self, samples: Samples, stacks: Stacks, frames: Frames) -> float:
+    def _early(
+        self, samples: Samples, nameless: NDArray[Any], stacks: Stacks, frames: Frames
+    ) -> float:
         """The part of what has the method on the stack that belongs to no known request."""
         called = {site.called for site in self._sites}
         here = numpy.array([name in called for name in frames.names()], numpy.int64)
         before = numpy.concatenate([[0], numpy.cumsum(here[stacks.frames])])
         inside = numpy.diff(before[stacks.offsets]) > 0
         weights = samples.weight * inside[samples.stack]
-        return float(weights[samples.label < 0].sum() / max(weights.sum(), 1))
+        return float(weights[nameless].sum() / max(weights.sum(), 1))
 
     # ---- samples ---------------------------------------------------------------------------------
 
-    def labelled(self, samples: Samples, threads: Threads) -> Samples:
+    def labelled(self, samples: Samples, threads: Threads) -> tuple[Samples, NDArray[Any]]:
         """The samples with the number of their request in `labels`; -1 outside of any.
 
         Of requests within requests the outermost counts. A sample of wall-clock time ends at its
@@ -215,6 +220,11 @@ class Requests(Recorder[Any, Any]):
         Args:
             samples: the samples of one kind, with times since the epoch.
             threads: their threads.
+
+        Returns:
+            The samples, and which of those that were given are in no known request. The stack of
+            wall-clock time is some time after the sample's moment, if the machine is busy: only
+            samples well before the first request of a thread are in none.
         """
         label = numpy.full(len(samples), -1, numpy.int32)
         with self._lock:
@@ -222,13 +232,14 @@ class Requests(Recorder[Any, Any]):
             calls = [numpy.concatenate(parts) for parts in zip(*self._calls, strict=True)]
         columns = samples.columns() | {"label": label}
         if not entries:
-            return Samples(**columns)
+            return Samples(**columns), label < 0
         # Records have the monotonic clock.
         since = time.time_ns() - time.monotonic_ns()
         ids = threads.id[samples.thread]
         passed = samples.kind == Profiled.WALL
         cut: list[dict[str, NDArray[Any]]] = []
         whole = numpy.ones(len(samples), numpy.bool_)
+        nameless = whole.copy()
         for thread in numpy.unique(entries[0]).tolist():
             mine = numpy.flatnonzero(ids == thread)
             if not len(mine):
@@ -237,19 +248,24 @@ class Requests(Recorder[Any, Any]):
             known = entries[1][here], entries[2][here], calls[1][there], calls[2][there]
             spans = _spans(*known, complete=not self.dropped)
             starts, ends, labels = spans
-            # A virtual thread's sample stands for others, too, and is as long as nobody knows.
-            if passed[mine[0]] and not threads.virtual[samples.thread[mine[0]]]:
-                cut.append(_cut(samples.take(mine), since, spans))
-                whole[mine] = False
+            if not len(starts):  # the records that go with those that there are were dropped
                 continue
             moments = samples.time[mine] - since
             at = numpy.searchsorted(starts, moments, "right") - 1
             within = (at >= 0) & (moments <= ends[at])
             label[mine[within]] = labels[at[within]]
+            nameless[mine] = ~within
+            if not passed[mine[0]]:
+                continue
+            nameless[mine] = at < 0
+            # A virtual thread's sample stands for others, too, and is as long as nobody knows.
+            if not threads.virtual[samples.thread[mine[0]]]:
+                nameless[mine] = moments + samples.weight[mine] < starts[0]
+                cut.append(_cut(samples.take(mine), since, spans))
+                whole[mine] = False
         parts = [{name: column[whole] for name, column in columns.items()}, *cut]
-        return Samples(
-            **{name: numpy.concatenate([part[name] for part in parts]) for name in columns}
-        )
+        columns = {name: numpy.concatenate([part[name] for part in parts]) for name in columns}
+        return Samples(**columns), nameless
 
 
 def _cut(samples: Samples, since: int, spans: Spans) -> dict[str, NDArray[Any]]:
@@ -297,6 +313,7 @@ def _spans(
     entered, labels = entered[order], labels[order]
     order = numpy.argsort(started, kind="stable")
     started, ended = started[order], ended[order]
+    latest = ended.max(initial=-1)
     # The record of a call's entry is the first one after its start; it may have been dropped.
     first = numpy.searchsorted(entered, started)
     known = first < len(entered)
@@ -306,16 +323,16 @@ def _spans(
     # dropped, if others ended later.
     running = numpy.setdiff1d(numpy.arange(len(entered)), first)
     if not complete:
-        running = running[entered[running] > ended.max(initial=-1)]
+        running = running[entered[running] > latest]
     running = running[:1]
     starts = numpy.concatenate([started, entered[running]])
     ends = numpy.concatenate([ended, numpy.full(len(running), _NEVER)])
     found = numpy.concatenate([labels[first], labels[running]])
     order = numpy.argsort(starts, kind="stable")
     starts, ends, found = starts[order], ends[order], found[order]
-    latest = numpy.maximum.accumulate(ends) if len(ends) else ends
+    until = numpy.maximum.accumulate(ends) if len(ends) else ends
     outer = numpy.ones(len(starts), numpy.bool_)
-    outer[1:] = starts[1:] >= latest[:-1]
+    outer[1:] = starts[1:] >= until[:-1]
     return starts[outer], ends[outer], found[outer]
 
 
