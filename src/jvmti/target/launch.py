@@ -191,7 +191,7 @@ class Launch:
 
         connected = self._next(belongs, deadline)
         if connected is None:
-            raise self._failed(timeout, main, skipped)
+            raise self.failure(timeout, main, skipped)
         pid = peer_credentials(connected)[0]
         try:
             process: Process = inspect(pid)
@@ -210,14 +210,14 @@ class Launch:
         # The program has ended, but so does a script that starts its JVM in the background: #
         # continue while any process has the token.
         while time.monotonic() < deadline:
-            left = self._anything_left()
+            left = self.anything_left()
             until = min(deadline, time.monotonic() + (0.1 if left else 0.0))
             connected = accept(self._listener.socket, belongs, until)
             if connected is not None or not left:
                 return connected
         return None
 
-    def _anything_left(self) -> bool:
+    def anything_left(self) -> bool:
         """Whether any process still has this launch's environment."""
         mark = f"token={self.token}".encode()
         for name in os.listdir("/proc"):
@@ -254,7 +254,10 @@ class Launch:
         mark = f"token={self.token}"
         return mark in environment.get("JAVA_TOOL_OPTIONS", "") or any(mark in w for w in words)
 
-    def _failed(self, timeout: float, main: str | None, skipped: Sequence[str]) -> LaunchFailed:
+    def failure(
+        self, timeout: float, main: str | None = None, skipped: Sequence[str] = ()
+    ) -> LaunchFailed:
+        """Why no JVM has connected in so many seconds."""
         seen = f" Released JVMs: {'; '.join(skipped)}." if skipped else ""
         wanted = f"no JVM with {main!r} in its name" if main else "no JVM"
         returncode = self.popen.poll()

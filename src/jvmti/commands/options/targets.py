@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jvmti.model.vm import VM
 
 _UNITS = {None: 1.0, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
-_PATIENCE = 5.0
+PATIENCE = 5.0
 """How long a program that we started may take to end before it is killed, in seconds."""
 
 
@@ -227,13 +227,13 @@ def end_program(vm: VM) -> None:
     """
     if vm.popen is None:
         return
+    vm.popen.terminate()  # first, or a script would start its next JVM
     _end_jvm(vm, signal.SIGTERM)
-    vm.popen.terminate()
     try:
-        vm.popen.wait(_PATIENCE)
+        vm.popen.wait(PATIENCE)
     except subprocess.TimeoutExpired:
         _kill(vm)
-        what = f"the program did not end within {_PATIENCE:.0f} s of SIGTERM, and was killed"
+        what = f"the program did not end within {PATIENCE:.0f} s of SIGTERM, and was killed"
         print(f"jvmti: {what}", file=sys.stderr)
     except BaseException:
         _kill(vm)
@@ -242,8 +242,8 @@ def end_program(vm: VM) -> None:
 
 def _kill(vm: VM) -> None:
     assert vm.popen is not None
-    _end_jvm(vm, signal.SIGKILL)
     vm.popen.kill()
+    _end_jvm(vm, signal.SIGKILL)
     vm.popen.wait()
 
 
@@ -308,6 +308,7 @@ def seconds(text: str) -> float:
 
 
 __all__ = [
+    "PATIENCE",
     "add_emulate",
     "add_java",
     "add_json",

@@ -52,6 +52,7 @@ class Command:
       jvmti profile MyServer --alloc --duration 60 -o alloc.pb.gz
       jvmti profile MyServer --wall --by state
       jvmti profile -- java -jar app.jar
+      jvmti profile --follow --by process -- ./build.sh
       jvmti profile MyServer --request 'com.acme.Server.handle(request).path' --by request
       jvmti profile MyServer --loop 60 -o 'profile-%t.parquet'
       jvmti profile flight.jfr -o flame.html
@@ -61,7 +62,8 @@ class Command:
     .html is a flame graph, .parquet keeps everything, .pb.gz is for pprof, .json for
     profiler.firefox.com, .perfetto-trace for ui.perfetto.dev. A file in place of the target is
     shown, or converted: Parquet of this command, recordings of Flight Recorder, pprof, and
-    collapsed stacks. Ctrl-C ends a profile early, and what it has is shown.
+    collapsed stacks. Several targets are one profile. Ctrl-C ends a profile early, and what it has
+    is shown.
     """
 
     def prepare_parser(self, parser: argparse.ArgumentParser) -> None:
@@ -70,7 +72,7 @@ class Command:
         if isinstance(parser, Parser):
             parser.elsewhere = ELSEWHERE
         parser.usage = (
-            f"{parser.prog} [options] (TARGET | FILE | -- java …)\n"
+            f"{parser.prog} [options] (TARGET … | FILE | -- java …)\n"
             f"       {parser.prog} [options] diff BEFORE AFTER"
         )
         parser.add_argument("files", nargs="*", metavar="FILE", help=argparse.SUPPRESS)
@@ -142,8 +144,17 @@ class Command:
             before, after = map(_opened, given.files)
             show_difference(given, before, after)
             return None
-        if given.files:
+        if given.target == "diff" and given.files:
             given.parser.error(f"unexpected argument {given.files[0]!r}; diff takes two files")
+        if given.files and any(map(_is_file, [given.target, *given.files])):
+            given.parser.error("it takes one file or several JVMs; Profile.merge has several files")
+        if given.follow and given.launched is None:
+            given.parser.error("--follow is for a program that is started: -- java …")
+        if given.follow:
+            why = "no JVM has the method yet when it begins"
+            _refuse(given, why, request="--request", max_pause="--max-pause")
+        if given.follow or given.files:
+            _refuse(given, "it is for one JVM", loop="--loop")
         check_output(given)
         is_file = given.launched is None and given.target is not None and _is_file(given.target)
         if not is_file:
@@ -170,6 +181,7 @@ _TAKING = {
     "interval": "--interval",
     "engine": "--engine",
     "source": "--source",
+    "follow": "--follow",
     "request": "--request",
     "max_pause": "--max-pause",
 }

@@ -84,6 +84,12 @@ def add_taking(parser: argparse.ArgumentParser) -> None:
     )
     add_steps(group, "with --request, ")
     group.add_argument(
+        "--follow",
+        action="store_true",
+        help="of a program that is started, all JVMs as one profile, each from its start: also "
+        "those that it or another JVM of it starts later; --by process tells them apart",
+    )
+    group.add_argument(
         "--loop",
         type=seconds,
         metavar="TIME",

@@ -125,8 +125,9 @@ def _about(profile: Profile) -> str:
 
 def _complain(profile: Profile) -> None:
     for one in profile.limits:
+        whose = f"{one.process}: {one.kind.name.lower()}" if one.process else one.kind.name.lower()
         for text in one.complaints():
-            print(f"jvmti: {one.kind.name.lower()}: {printable(text)}", file=sys.stderr)
+            print(printable(f"jvmti: {whose}: {text}"), file=sys.stderr)
 
 
 def _print_kind(given: argparse.Namespace, profile: Profile) -> None:

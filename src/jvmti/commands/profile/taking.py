@@ -19,16 +19,27 @@ from jvmti.interface.errors import TargetLost
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
+    import subprocess
+
     from jvmti.model.vm import VM
     from jvmti.profile.profile import Profile
 
-__all__ = ["take"]
+__all__ = [
+    "LEAVING",
+    "STEP",
+    "exit_code_of",
+    "import_ahead",
+    "running",
+    "show_taken",
+    "take",
+    "together",
+]
 
-_STEP = 0.2
+STEP = 0.2
 """Seconds between two looks at the clock and the target."""
 _SILENT = 3.0
 """Seconds without an answer after which that is worth a word."""
-_LEAVING = 1.0
+LEAVING = 1.0
 """Seconds to take leave of a JVM that does not answer."""
 
 
@@ -52,6 +63,10 @@ def take(given: argparse.Namespace) -> int | None:
     if len(shared) > 1:
         given.parser.error("--alloc and --live share their samples: give both the same --interval")
     end_at_sigterm()
+    if given.follow or given.files:
+        from jvmti.commands.profile.several import take_of_program, take_of_targets
+
+        return (take_of_program if given.follow else take_of_targets)(given, intervals)
     # The method that handles requests is not there yet when a program begins.
     from_start = given.launched is not None and given.request is None and given.source == "agent"
     with opened(given, hold=from_start) as vm:
@@ -62,14 +77,14 @@ def take(given: argparse.Namespace) -> int | None:
             else:
                 default = None if given.launched is not None else DURATION
                 profile, to_its_end = _taken(vm, given, intervals, given.duration or default)
-                written = _show(given, profile)
+                written = show_taken(given, profile)
         except (ValueError, LookupError) as error:
             raise CommandFailed(printable(str(error)), USAGE) from None
         code = _status(vm) if to_its_end else None
     return code if written else FAILED
 
 
-def _show(given: argparse.Namespace, profile: Profile) -> bool:
+def show_taken(given: argparse.Namespace, profile: Profile) -> bool:
     """Show a profile; where its file cannot be written, on the terminal: it does not come again.
 
     Returns:
@@ -93,7 +108,7 @@ def _name_jvm(vm: VM) -> None:
     if vm.popen is not None and vm.popen.pid != vm.process.pid:
         print(
             f"jvmti: profiling {printable(vm.process.describe())}, the first JVM that the program "
-            "has started; others have no samples",
+            "has started; others have no samples; --follow has all of them",
             file=sys.stderr,
         )
 
@@ -103,9 +118,12 @@ def _status(vm: VM) -> int | None:
 
     A script may have more to do.
     """
-    if vm.popen is None:
-        return None
-    code = vm.popen.wait()
+    return None if vm.popen is None else exit_code_of(vm.popen)
+
+
+def exit_code_of(program: subprocess.Popen[bytes]) -> int:
+    """The exit code of a program when it has ended, as a shell has it."""
+    code = program.wait()
     return code if code >= 0 else 128 - code
 
 
@@ -145,7 +163,7 @@ def _interval(text: str | None, kind: str) -> float | None:
 
 
 @contextlib.contextmanager
-def _running(
+def running(
     vm: Any, given: argparse.Namespace, intervals: dict[str, float | None]
 ) -> Iterator[list[Any]]:
     """Profiles that are running, one for each kind; they end with the block."""
@@ -183,7 +201,7 @@ def _stop(vm: VM, profiles: list[Any]) -> None:
         for one in profiles:
             one.stop()
     except KeyboardInterrupt:
-        vm.detach(_LEAVING)
+        vm.detach(LEAVING)
         for one in profiles:
             one.stop()
     finally:
@@ -213,7 +231,7 @@ def _before_main(vm: VM) -> Iterator[None]:
     starting = threading.Thread(target=proceed, name="jvmti start")
     starting.start()
     try:
-        while not there.wait(_STEP) and starting.is_alive():
+        while not there.wait(STEP) and starting.is_alive():
             pass
         if not failures:
             yield
@@ -237,19 +255,19 @@ def _taken(
     what = f"profiling {' and '.join(intervals)}"
     profiles: list[Any] = []
     try:
-        with _running(vm, given, intervals) as profiles:
+        with running(vm, given, intervals) as profiles:
             began = time.monotonic()
-            _import_ahead(given)
+            import_ahead(given)
             with display.progress(what) as report:
                 to_its_end = _wait(vm, profiles, length, report, began)
     except (KeyboardInterrupt, TargetLost) as end:
         if not profiles:
             raise
         to_its_end = isinstance(end, TargetLost)
-    return _together(profiles), to_its_end
+    return together(profiles), to_its_end
 
 
-def _import_ahead(given: argparse.Namespace) -> None:
+def import_ahead(given: argparse.Namespace) -> None:
     """Import what the end needs, while the samples are taken."""
     import numpy.ma  # noqa: F401 - numpy.unique would, at its first call
 
@@ -261,7 +279,8 @@ def _import_ahead(given: argparse.Namespace) -> None:
         import_writer(given.output)
 
 
-def _together(profiles: list[Any]) -> Profile:
+def together(profiles: list[Any]) -> Profile:
+    """The profiles of several kinds as one."""
     first, *others = profiles
     merged: Profile = first.merge(*others) if others else first
     return merged
@@ -288,7 +307,7 @@ def _wait(
                 return False
         if not all(one.running for one in profiles) or _has_ended(vm):
             return True
-        time.sleep(_STEP if length is None else max(min(_STEP, length - passed), 0.001))
+        time.sleep(STEP if length is None else max(min(STEP, length - passed), 0.001))
     return False
 
 
@@ -308,15 +327,15 @@ def _go_on(
     goes_on, to_its_end, written = True, False, True
     with end_asked() as asked:
         while goes_on and not asked.yet:
-            with _running(vm, given, intervals) as profiles:
+            with running(vm, given, intervals) as profiles:
                 begins = time.monotonic()
                 if last is None:
-                    _import_ahead(given)
+                    import_ahead(given)
                 else:
                     # While the next one runs, so that little time is in neither.
                     written &= _saved(given, last)
                 to_its_end = _wait(vm, profiles, given.loop, lambda *numbers: None, begins, asked)
-            last = _together(profiles)
+            last = together(profiles)
             ended = given.duration is not None and time.monotonic() - began >= given.duration
             goes_on = not (to_its_end or ended)
     if last is not None:
