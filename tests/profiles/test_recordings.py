@@ -247,6 +247,31 @@ def test_a_recording_says_what_it_lacks(jvm: jvms.Jvm, recording: Any):
         assert limits[Kind.CPU].engine == "JFR (CPUTimeSample)"
 
 
+@pytest.mark.on("21")  # it has no such events of its own
+def test_samples_of_processor_time_say_what_they_stand_for_and_lack(
+    jvm: jvms.Jvm, java_classes: Callable[..., Path], tmp_path: Path
+):
+    if not (jvm.home / "bin" / "jfr").exists():
+        pytest.skip(f"{jvm} has no Flight Recorder")
+    path = tmp_path / "samples.jfr"
+    classes = str(java_classes("RecordedSamples"))
+    record = f"-XX:StartFlightRecording{':' if jvm.feature >= 17 else '='}filename={path}"
+    command = [jvm.java, "-Xmx64m", "-Xlog:disable", record, "-cp", classes, "RecordedSamples"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    # Processors have other clocks than this one's: the chunk's header says how fast it is.
+    data = bytearray(path.read_bytes())
+    data[56:64] = (2_500_000_000).to_bytes(8, "big")
+    path.write_bytes(data)
+    profile = jvmti.profile.open(path)["cpu"]
+    assert len(profile) == 100
+    periods = {one["samplingPeriod"] for one in printed(jvm, path, "jdk.CPUTimeSample")}
+    assert periods == {"PT0.004S"}
+    assert set(profile.samples.weight.tolist()) == {4_000_000}
+    (limits,) = profile.limits
+    assert limits.lost == 18
+    assert "7 samples of JFR were taken at a safepoint after their time" in str(limits)
+
+
 @pytest.mark.oldest_and_newest
 def test_damaged_recordings_give_a_clear_error_or_a_profile(
     jvm: jvms.Jvm, recording: Any, tmp_path: Path

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from jvmti.profile.formats.jfr import allocations
 from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.formats.jfr.settings import SETTING, Settings
-from jvmti.profile.formats.jfr.sources import INSTEAD, SOURCES, Sampled, sampled
+from jvmti.profile.formats.jfr.sources import CPU_TIME, INSTEAD, SOURCES, Sampled, sampled
 from jvmti.profile.formats.jfr.stacks import ChunkStacks, threads_of
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
 from jvmti.profile.tables import Kind, Samples
+from jvmti.text.quantities import quantity
 
 __all__ = ["WANTED", "RecordedSamples"]
 
@@ -26,8 +27,9 @@ _UNREAD = {
     "profiler.MethodTrace": "calls of traced methods",
 }
 """Events of async-profiler with stacks that are no samples of any kind here."""
+_LOST = "jdk.CPUTimeSamplesLost"
 WANTED = frozenset(
-    {SETTING, "jdk.DataLoss", *allocations.EVENTS, *_UNREAD, *(one.event for one in SOURCES)}
+    {SETTING, "jdk.DataLoss", _LOST, *allocations.EVENTS, *_UNREAD, *(one.event for one in SOURCES)}
 )
 """The types of events that samples come from, or that say what they lack."""
 _NOTES = {
@@ -56,6 +58,8 @@ class _Taken:
     notes: dict[str, None] = field(default_factory=dict)
     failed: int = 0
     truncated: int = 0
+    biased: int = 0
+    lost: int = 0
 
     def add(self, kind: Kind, one: Sampled, settings: Settings) -> None:
         """Take in what is known of some samples."""
@@ -71,6 +75,7 @@ class _Taken:
             self.events[event.removeprefix("jdk.")] = None
             if event in _NOTES:
                 self.notes[_NOTES[event]] = None
+        self.biased += one.biased
         interval = settings.interval_of(kind, event)
         if interval is not None:
             self.intervals.add(interval / 1e9 if kind.unit == "ns" else interval)
@@ -96,6 +101,7 @@ class RecordedSamples:
     _taken: dict[Kind, _Taken] = field(default_factory=dict)
     _first: allocations.FirstSamples = field(default_factory=allocations.FirstSamples)
     _lost: int = 0
+    """Bytes that Flight Recorder has lost."""
     _began: int = 0
     _ended: int = 0
 
@@ -112,6 +118,11 @@ class RecordedSamples:
         lost = chunk.events("jdk.DataLoss", {"total"})
         if lost is not None and "total" in lost:
             self._lost = max(self._lost, int(lost["total"].max()))
+        dropped = chunk.events(_LOST, {"lostSamples"})
+        if dropped is not None and "lostSamples" in dropped:
+            taken = self._taken.setdefault(Kind.CPU, _Taken())
+            taken.events[CPU_TIME.removeprefix("jdk.")] = None
+            taken.lost += int(dropped["lostSamples"].sum())
         for name in _UNREAD:
             if count := chunk.count(name):
                 self.unread[name] = self.unread.get(name, 0) + count
@@ -166,7 +177,12 @@ class RecordedSamples:
             f"The recording has {count:,} events of {_UNREAD[name]}, which are not read."
             for name, count in self.unread.items()
         ]
+        if self._lost:
+            unread.append(f"Flight Recorder has lost {self._lost:,} bytes of events, of any kind.")
         for kind, taken in sorted(self._taken.items()):
+            if taken.biased:
+                what = f"{quantity(taken.biased, 'sample')} of JFR were taken at a safepoint"
+                taken.notes[f"{what} after their time, so some methods get that of others."] = None
             found.append(
                 Limits(
                     kind,
@@ -176,7 +192,7 @@ class RecordedSamples:
                     interval=next(iter(taken.intervals)) if len(taken.intervals) == 1 else None,
                     failed=taken.failed,
                     truncated=taken.truncated,
-                    lost=self._lost,
+                    lost=taken.lost,
                     virtual_threads=not taken.profilers,
                     notes=(*taken.notes, *unread),
                 )

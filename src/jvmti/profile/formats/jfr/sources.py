@@ -11,7 +11,7 @@ from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.formats.jfr.settings import Settings
 from jvmti.profile.tables import Kind, State
 
-__all__ = ["INSTEAD", "SOURCES", "Sampled", "Source", "sampled"]
+__all__ = ["CPU_TIME", "INSTEAD", "SOURCES", "Sampled", "Source", "sampled"]
 
 Column = NDArray[numpy.int64]
 
@@ -33,7 +33,7 @@ class Source(NamedTuple):
     def fields(self) -> set[str]:
         """The fields that a sample is made of."""
         names = {self.thread, self.weight, self.type, self.owner}
-        return {"startTime", "stackTrace", "state", *names}
+        return {"startTime", "stackTrace", "state", "biased", *names}
 
     @property
     def needed(self) -> set[str]:
@@ -41,12 +41,13 @@ class Source(NamedTuple):
         return {"startTime", "stackTrace", self.thread, self.weight} - {""}
 
 
+CPU_TIME = "jdk.CPUTimeSample"
 EXECUTION = "jdk.ExecutionSample"
 WALL = "profiler.WallClockSample"
 LIVE = "profiler.LiveObject"
 
 SOURCES = (
-    Source("jdk.CPUTimeSample", Kind.CPU, weight="samplingPeriod", state=State.RUNNING),
+    Source(CPU_TIME, Kind.CPU, weight="samplingPeriod", state=State.RUNNING),
     Source(EXECUTION, Kind.CPU, thread="sampledThread", state=State.RUNNING),
     Source("jdk.NativeMethodSample", Kind.WALL, thread="sampledThread", state=State.NATIVE),
     Source(WALL, Kind.WALL, thread="sampledThread", weight="samples"),
@@ -69,7 +70,7 @@ SOURCES = (
 """Those whose names begin with ``profiler`` are async-profiler's; it writes some of the others,
 too."""
 INSTEAD = {
-    EXECUTION: ("jdk.CPUTimeSample",),
+    EXECUTION: (CPU_TIME,),
     "jdk.ObjectAllocationSample": (
         "jdk.ObjectAllocationInNewTLAB",
         "jdk.ObjectAllocationOutsideTLAB",
@@ -94,6 +95,8 @@ class Sampled(NamedTuple):
     """The number of the class that was allocated, or of the lock; 0 for none."""
     owner: Column | None
     """The number of the thread that had the lock, 0 for none; ``None`` if no event has one."""
+    biased: int = 0
+    """How many were taken at a safepoint after their time."""
 
 
 def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, Column]) -> Sampled:
@@ -113,7 +116,7 @@ def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, 
         kind, state, weight = _ticks(chunk, settings, source, events)
     elif source.event == EXECUTION or not source.weight:
         weight = settings.periods(source.event, chunk.nanoseconds(events["startTime"]))
-    elif source.weight == "duration":
+    elif source.weight in ("duration", "samplingPeriod"):
         weight = chunk.durations(weight)
     elif source.event == LIVE:
         # As of those that were allocated: an object stands for all bytes since the one before.
@@ -128,6 +131,7 @@ def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, 
         state,
         events.get(source.type, none),
         events.get(source.owner),
+        int(numpy.count_nonzero(events.get("biased", none))),
     )
 
 
