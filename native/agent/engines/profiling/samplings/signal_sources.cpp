@@ -88,7 +88,8 @@ void set_timer(int timer, int64_t first, int64_t interval) {
   syscall(SYS_timer_settime, timer, 0, &wanted, nullptr);
 }
 
-// What a system call says of a thread that has ended differs; a timer of one is an invalid argument.
+// What a system call says of a thread that has ended differs; a timer of one is an invalid
+// argument.
 bool has_ended(pid_t tid) { return syscall(SYS_tgkill, getpid(), tid, 0) != 0 && errno == ESRCH; }
 
 // What the kernel has in a file of a thread, by the number that /proc has for it.
