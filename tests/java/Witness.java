@@ -763,7 +763,7 @@ public class Witness {
                             + " depth monitors locks contended owner blocked-count interrupt start end"
                             + " classes load modifiers fields methods constructors interfaces super"
                             + " signature loader module status untouched get set call keep forget hash"
-                            + " property set-property properties heap gc collections processors uptime"
+                            + " property set-property properties heap gc collections pauses processors uptime"
                             + " version pid spin rounds verbose-class"
                             + " modules reads exports opens can-use providers declaring synthetic"
                             + " initialize answer";
@@ -893,6 +893,10 @@ public class Witness {
                     return "ok";
                 case "collections":
                     return String.valueOf(ManagementFactory.getGarbageCollectorMXBeans().stream()
+                            .mapToLong(bean -> bean.getCollectionCount()).sum());
+                case "pauses":
+                    return String.valueOf(ManagementFactory.getGarbageCollectorMXBeans().stream()
+                            .filter(bean -> !bean.getName().endsWith("Cycles"))
                             .mapToLong(bean -> bean.getCollectionCount()).sum());
                 case "processors":
                     return String.valueOf(Runtime.getRuntime().availableProcessors());

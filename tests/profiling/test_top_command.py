@@ -42,7 +42,7 @@ def busy(shared_java_program: JavaPrograms) -> JavaProgram:
 def test_one_picture_is_printed(busy: JavaProgram) -> None:
     shown = here("top", busy.pid, "--once", "--interval", 1)
     assert shown.returncode == 0, shown.stderr
-    for word in ("processors", "threads", "allocates", "heap", "collections"):
+    for word in ("processors", "threads", "allocates", "heap", "collection pauses"):
         assert word in shown.stdout
     methods, threads = shown.stdout.split("\nmethods\n")[1].split("\nthreads\n")
     assert methods.splitlines()[1].endswith("Waiting.working")
@@ -231,8 +231,39 @@ def test_it_can_be_stopped_and_goes_on(busy: JavaProgram) -> None:
 
 def test_one_collection_is_one() -> None:
     picture = Picture()
-    picture.collections = 1
-    assert "1 collection, " in str(head(picture))
+    assert "heap unknown; collection pauses unknown" in head(picture)
+    picture.pauses, picture.paused = 1, 0.0
+    assert "1 collection pause, " in str(head(picture))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["-XX:+UseShenandoahGC"],
+        ["-XX:+UseZGC"],
+        ["-XX:+UseG1GC"],
+        ["-XX:+UseSerialGC", "-XX:-UsePerfData"],
+    ],
+)
+def test_pauses_are_those_that_the_beans_count(
+    java_program: JavaPrograms, options: list[str]
+) -> None:
+    options = ["-XX:+UnlockExperimentalVMOptions", *options]
+    program = java_program("Witness", jvm_args=["-Xmx64m", *options])
+    program.expect("ready")
+    with jvmti.attach(program.pid) as vm, Meter(vm) as meter:
+        counts = [int(program.ask("pauses"))]
+        meter.picture()
+        counts.append(int(program.ask("pauses")))
+        program.ask("gc")
+        counts.append(int(program.ask("pauses")))
+        picture = meter.picture()
+        counts.append(int(program.ask("pauses")))
+        assert picture.pauses is not None
+        # A collector begins by itself, too.
+        assert 0 < counts[2] - counts[1] <= picture.pauses <= counts[3] - counts[0]
+        assert picture.paused is not None
+        assert picture.paused <= picture.seconds
 
 
 def test_it_ends_with_its_program(java_program: JavaPrograms) -> None:

@@ -1,7 +1,8 @@
 """The resource use of a JVM: processor, memory, collections, threads of the VM, code cache.
 
 The data comes from the kernel and over the attach mechanism; in the JVM it runs only the three
-methods of ``java.lang.Runtime`` that say how full the heap is.
+methods of ``java.lang.Runtime`` that say how full the heap is, and those that count pauses where
+the performance data does not.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
     """
     began, before = time.monotonic(), _thread_ticks(vm.process.pid)
     heap = heap_use(java_runtime(vm))
-    counters = performance_data(vm.process)
+    pauses = Pauses(vm)
     code = _code_cache(vm)
     passed = time.monotonic() - began
     if passed < seconds:
@@ -63,7 +64,7 @@ def usage(vm: VM, seconds: float = 0.5) -> dict[str, Any]:
         "swapped": status.get("VmSwap"),
         "heap": heap,
         "metaspace": _metaspace(vm),
-        "collections": collections(counters),
+        "collections": pauses.read(),
         "code_cache": code,
     }
 
@@ -116,12 +117,54 @@ def _number(counters: dict[str, str | int], name: str) -> int | None:
     return found if isinstance(found, int) else None
 
 
-def collections(counters: dict[str, str | int]) -> list[dict[str, Any]]:
-    """The name of each collector, with the number of its collections and their seconds.
+class Pauses:
+    """The pauses of a program for each of its collectors, read again and again.
+
+    The performance data counts them but with Shenandoah, whose counter has phases that stop nothing
+    as well, with ZGC of 11, and with ``-XX:-UsePerfData``. Then the JDK's own beans are asked.
 
     Args:
-        counters: the performance data of a JVM.
+        vm: the JVM.
     """
+
+    def __init__(self, vm: VM) -> None:
+        self._process = vm.process
+        self._beans: list[tuple[str, Any]] = []
+        counted = _counted(performance_data(vm.process))
+        self._known = bool(counted) and "Shenandoah" not in str(counted)
+        if self._known:
+            return
+        try:
+            factory = vm.bootstrap_class("java/lang/management/ManagementFactory")
+            beans = list(factory.call("getGarbageCollectorMXBeans"))
+            names = [str(one.call("getName")) for one in beans]
+        except (Error, LookupError):
+            return  # a runtime without the module java.management
+        # A cycle goes on beside the program, and has pauses of its own.
+        self._beans = [
+            (name, one)
+            for name, one in zip(names, beans, strict=True)
+            if not name.endswith("Cycles")
+        ]
+
+    def read(self) -> list[dict[str, Any]]:
+        """Of each collector its name, the number of pauses, and their seconds; none if unknown."""
+        if self._known:
+            return _counted(performance_data(self._process))
+        try:
+            return [
+                {
+                    "name": name,
+                    "count": int(one.call("getCollectionCount")),
+                    "seconds": int(one.call("getCollectionTime")) / 1e3,
+                }
+                for name, one in self._beans
+            ]
+        except Error:
+            return []
+
+
+def _counted(counters: dict[str, str | int]) -> list[dict[str, Any]]:
     frequency = _number(counters, "sun.os.hrt.frequency") or 1_000_000_000
     found = []
     for at in range(8):
@@ -182,4 +225,4 @@ def _status(pid: int) -> dict[str, int]:
     return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if words[-1] == "kB"}
 
 
-__all__ = ["collections", "heap_use", "java_runtime", "usage"]
+__all__ = ["Pauses", "heap_use", "java_runtime", "usage"]

@@ -133,8 +133,13 @@ def head(picture: Picture) -> list[str]:
     if picture.heap is not None:
         heap = {name: size(value) for name, value in picture.heap.items()}
         line.append(f"heap {heap['used']} of {heap['committed']}, at most {heap['maximum']}")
-    share = picture.collecting / length
-    line.append(f"{quantity(picture.collections, 'collection')}, {share:.1%} of the time")
+    else:
+        line.append("heap unknown")
+    if picture.pauses is not None and picture.paused is not None:
+        share = picture.paused / length
+        line.append(f"{quantity(picture.pauses, 'collection pause')}, {share:.1%} of the time")
+    else:
+        line.append("collection pauses unknown")
     return [", ".join(parts), "; ".join(line)]
 
 
@@ -152,8 +157,8 @@ def as_json(picture: Picture, most: int | None) -> dict[str, Any]:
         "agent_processors": round(picture.agent, 3),
         "threads": picture.threads,
         "heap_bytes": picture.heap,
-        "collections": picture.collections,
-        "collecting_seconds": round(picture.collecting, 6),
+        "collection_pauses": picture.pauses,
+        "collection_pause_seconds": None if picture.paused is None else round(picture.paused, 6),
         "allocated_bytes_per_second": picture.allocated,
         "allocation_sampled_bytes": INTERVALS["alloc"],
         "views": {},

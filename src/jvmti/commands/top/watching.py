@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jvmti.commands.top.process_use import ProcessUse, Use
 from jvmti.interface.errors import NotAvailable, TargetLost
-from jvmti.model.usage import collections, heap_use, java_runtime
-from jvmti.target.processes.search import performance_data
+from jvmti.model.usage import Pauses, heap_use, java_runtime
 
 if TYPE_CHECKING:
     from jvmti.model.vm import VM
@@ -37,8 +36,8 @@ class Picture:
         agent: how many the agent's threads used.
         threads: how many threads the process has without the agent's.
         heap: bytes that are used, committed, and the most; ``None`` if unknown.
-        collections: how many collections there were.
-        collecting: seconds of them.
+        pauses: how many pauses for collections there were; ``None`` if unknown.
+        paused: seconds of them; ``None`` if unknown.
         profiles: a profile of the interval for each kind that is sampled.
         missing: for each kind that is not, why.
     """
@@ -50,8 +49,8 @@ class Picture:
         self.agent = 0.0
         self.threads = 0
         self.heap: dict[str, int] | None = None
-        self.collections = 0
-        self.collecting = 0.0
+        self.pauses: int | None = None
+        self.paused: float | None = None
         self.profiles: dict[str, Profile] = {}
         self.missing: dict[str, str] = {}
 
@@ -76,6 +75,7 @@ class Meter:
         self._missing: dict[str, str] = {}
         self._use = ProcessUse(vm.process.pid)
         self._runtime = java_runtime(vm)
+        self._pauses = Pauses(vm)
         self._rename_at = 0.0
         self._before = self._counters()
 
@@ -116,8 +116,7 @@ class Meter:
             self._running.pop(kind)[0].stop()
 
     def _counters(self) -> tuple[float, Use, list[dict[str, Any]], int]:
-        found = collections(performance_data(self.vm.process))
-        return time.monotonic(), self._use.read(), found, time.time_ns()
+        return time.monotonic(), self._use.read(), self._pauses.read(), time.time_ns()
 
     def picture(self) -> Picture:
         """The JVM since the last call.
@@ -136,8 +135,9 @@ class Meter:
         made.processors = max(used_now.seconds - used.seconds - own, 0) / length
         made.agent = own / length
         made.threads = used_now.threads
-        made.collections = _sum(collected_now, "count") - _sum(collected, "count")
-        made.collecting = _sum(collected_now, "seconds") - _sum(collected, "seconds")
+        if collected and collected_now:
+            made.pauses = _sum(collected_now, "count") - _sum(collected, "count")
+            made.paused = _sum(collected_now, "seconds") - _sum(collected, "seconds")
         made.heap = heap_use(self._runtime)
         made.missing = dict(self._missing)
         for kind, (profile, opened) in list(self._running.items()):
