@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+import numpy
 import pytest
 
 import jvmti
@@ -163,3 +164,23 @@ def test_threads_that_change_their_names_are_reported(vm: jvmti.VM, program: Jav
     assert profile.limits[0].notes == (
         "1 thread changed its name: all of its samples have the last one.",
     )
+
+
+def test_threads_that_there_was_no_time_to_look_at_are_reported(java_program: JavaPrograms) -> None:
+    program = java_program("Waiting", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    program.ask("idle 300", timeout=60)
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        # A tick takes a thirtieth of the interval at most, here for a thread or two.
+        with vm.profile("wall", interval=0.0001) as profile:
+            pass
+        seen = len(numpy.unique(profile.samples.thread))
+        (note,) = [one for one in profile.limits[0].notes if "have no samples" in one]
+        assert seen < 270
+        assert note.startswith(f"{len(vm.threads) - seen:,} of {len(vm.threads):,} threads")
+        with vm.profile("wall", interval=0.1) as profile:
+            for _ in range(300):
+                if len(profile.update().threads) > 300:
+                    break
+                time.sleep(0.1)
+    assert not any("have no samples" in one for one in profile.limits[0].notes)

@@ -40,12 +40,15 @@ class Parts:
         span: the nanoseconds that lay between looks at a thread, in all.
         changes: how often another profiler took the signal over.
         ended: when others had all signals, in nanoseconds since the epoch; 0 if they have not.
+        alive: how many threads there were when they were renamed.
+        unseen: how many of these have no sample.
     """
 
     def __init__(self) -> None:
         self.failed = self.faults = self.truncated = self.cut = self.lost = 0
         self.unfollowed = self.unresolved = self.carried = self.apart = 0
         self.looks = self.span = self.changes = self.ended = 0
+        self.alive = self.unseen = 0
         self._renamed: set[int] = set()
         self._windows: list[tuple[int, int]] = []
         self._records: list[NDArray[Any]] = []
@@ -104,6 +107,8 @@ class Parts:
             if name is not None and name != self._thread_texts[2 * row]:
                 self._thread_texts[2 * row] = name
                 self._renamed.add(row)
+        self.alive = len(names)
+        self.unseen = len(names.keys() - set(threads["id"].tolist()))
 
     @property
     def renamed(self) -> int:

@@ -18,6 +18,9 @@ from jvmti.profiling.parts import Parts
 from jvmti.profiling.profiled_vm import ProfiledVM
 from jvmti.text.quantities import quantity
 
+_FEW = 32
+"""Threads that may have no sample: those that just began, and carriers of virtual threads."""
+
 Tables = tuple[Samples, Stacks, Frames, Threads]
 
 
@@ -223,6 +226,11 @@ class AgentSource:
             notes.append(
                 "There was no collection, until which objects count as alive; "
                 "jcmd PID GC.run makes one."
+            )
+        if self._kind is Kind.WALL and self._patterns is None and parts.unseen > _FEW:
+            notes.append(
+                f"{parts.unseen:,} of {parts.alive:,} threads have no samples: there was no time "
+                "to look at each. A longer profile has more of them, or a longer interval."
             )
         if self._patterns is not None and not len(parts):
             names = ", ".join(self._patterns)
