@@ -6,6 +6,7 @@ import argparse
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from importlib import import_module
@@ -433,3 +434,19 @@ def test_an_interrupt_that_python_drops_comes_again() -> None:
         [sys.executable, "-c", _LOST], capture_output=True, text=True, timeout=60, check=True
     )
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+@pytest.mark.parametrize("words", [("profile", "--duration", "1"), ("top", "--once"), ("info",)])
+def test_a_jvm_that_is_stopped_is_named_in_a_sentence(
+    java_program: JavaPrograms, words: tuple[str, ...]
+) -> None:
+    program = java_program("Idle", jvm_args=["-Xmx32m"])
+    program.expect("ready")
+    os.kill(program.pid, signal.SIGSTOP)
+    try:
+        refused = here(*words, program.pid, "--timeout", 0.5)
+    finally:
+        os.kill(program.pid, signal.SIGCONT)
+    assert refused.returncode == 4
+    (line,) = refused.stderr.splitlines()
+    assert line.startswith(f"jvmti: process {program.pid} is stopped")

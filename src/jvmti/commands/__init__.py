@@ -144,24 +144,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The reader has closed the pipe; discard the rest of the buffer.
         _discard_output()
         return 0
-    except OSError as error:
-        if error.errno in _DISK_FULL:
-            _discard_output()
-            print(f"jvmti: the output cannot be written: {error.strerror}", file=sys.stderr)
-            return FAILED
-        # One with a name is of a file that the user chose, or that the machine refuses.
-        if error.filename is None:
-            raise
-        from jvmti.text.printable import printable
-
-        print(f"jvmti: {printable(str(error.filename))}: {error.strerror}", file=sys.stderr)
-        return FAILED
     except Exception as error:
+        # First, since some of ours are of the system's kind: an attach that times out, a lost VM.
         failure = explained(error)
+        if failure is None and isinstance(error, OSError):
+            failure = _of_system(error)
         if failure is None:
             raise
         print(f"jvmti: {failure}", file=sys.stderr)
         return failure.code
+
+
+def _of_system(error: OSError) -> CommandFailed | None:
+    """The failure to report where the system refuses something; ``None`` for a bug of ours."""
+    from jvmti.text.printable import printable
+
+    if error.errno in _DISK_FULL:
+        _discard_output()
+        return CommandFailed(f"the output cannot be written: {error.strerror}", FAILED)
+    # One with a name is of a file that the user chose, or that the machine refuses.
+    if error.filename is None:
+        return None
+    return CommandFailed(f"{printable(str(error.filename))}: {error.strerror}", FAILED)
 
 
 def _discard_output() -> None:
