@@ -247,6 +247,41 @@ def test_a_recording_says_what_it_lacks(jvm: jvms.Jvm, recording: Any):
         assert limits[Kind.CPU].engine == "JFR (CPUTimeSample)"
 
 
+@pytest.mark.oldest_and_newest
+@pytest.mark.since(17)
+def test_a_recording_that_was_not_ended_has_the_samples_of_its_complete_chunks(
+    jvm: jvms.Jvm, late: Callable[[jvms.Jvm], Path], tmp_path: Path
+):
+    data = late(jvm).read_bytes()
+    first = int.from_bytes(data[8:16], "big")
+    assert 0 < first < len(data)
+    whole, path = tmp_path / "first.jfr", tmp_path / "cut.jfr"
+    whole.write_bytes(data[:first])
+    wanted = jvmti.profile.open(whole)
+    for end in (first + 10, first + 1000, len(data) - 1):
+        path.write_bytes(data[:end])
+        profile = jvmti.profile.open(path)
+        assert ours(profile) == ours(wanted)
+        what = f"The last {end - first:,} bytes of the file are not read: it is cut off"
+        assert what in "".join(map(str, profile.limits))
+
+
+@pytest.mark.on("25")
+def test_chunks_that_were_sampled_in_different_ways_all_have_their_samples(
+    jvm: jvms.Jvm, recording: Any, tmp_path: Path
+):
+    # Recordings one after the other are one, as `jfr assemble` makes it.
+    parts = [recording(jvms.named("17")), recording(jvm)]
+    path = tmp_path / "both.jfr"
+    path.write_bytes(b"".join(one.read_bytes() for one in parts))
+    wanted = [jvmti.profile.open(one) for one in parts]
+    profile = jvmti.profile.open(path)
+    for kind in ("cpu", "alloc", "lock"):
+        assert len(profile[kind]) == sum(len(one[kind]) for one in wanted)
+    (limits,) = (one for one in profile.limits if one.kind == Kind.CPU)
+    assert limits.engine == "JFR (ExecutionSample, CPUTimeSample)"
+
+
 @pytest.mark.on("21")  # it has no such events of its own
 def test_samples_of_processor_time_say_what_they_stand_for_and_lack(
     jvm: jvms.Jvm, java_classes: Callable[..., Path], tmp_path: Path

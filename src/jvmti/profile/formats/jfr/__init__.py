@@ -21,7 +21,7 @@ def read(path: str) -> Profile:
     """Read a recording, with a kind of samples for each of its kinds of events.
 
     Raises:
-        NotAProfile: it is damaged, or was not ended.
+        NotAProfile: it is damaged, or no chunk of it is complete.
     """
     # At its first use: a package that imports its own modules can be entered from two sides.
     from jvmti.profile.formats.jfr.recording import chunks
@@ -29,16 +29,10 @@ def read(path: str) -> Profile:
     from jvmti.profile.profile import Profile
 
     try:
-        parts = list(chunks(path, WANTED))
-        present = {
-            name
-            for chunk in parts
-            for name in ("jdk.CPUTimeSample", "jdk.ObjectAllocationInNewTLAB")
-            if chunk.count(name)
-        }
-        samples = RecordedSamples()
+        parts, rest = chunks(path, WANTED)
+        samples = RecordedSamples(rest=rest)
         for chunk in parts:
-            samples.add(chunk, present)
+            samples.add(chunk)
         limits = samples.limits()
         if not limits:
             other = f", only {', '.join(samples.unread)}" if samples.unread else ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cached_property
 
 import numpy
@@ -151,24 +151,33 @@ class Chunk:
         return found
 
 
-def chunks(path: str | os.PathLike[str], wanted: Collection[str]) -> Iterator[Chunk]:
-    """The chunks of a file, one after the other.
+def chunks(path: str | os.PathLike[str], wanted: Collection[str]) -> tuple[list[Chunk], str]:
+    """The complete chunks of a file, and what the rest of it is; empty if there is none.
+
+    The last chunk of a recording is not complete while it is written, nor where its JVM was killed.
 
     Args:
         path: the file.
         wanted: the types of events that are asked for.
 
     Raises:
-        ValueError: it is no recording, or damaged.
-        IndexError: a chunk ends within a value.
+        ValueError: it is no recording, or its first chunk is damaged.
+        IndexError: its first chunk ends within a value.
     """
     with open(path, "rb") as file:
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    found: list[Chunk] = []
     at = 0
     known: dict[bytes, dict[int, Type]] = {}
     while at < len(data):
-        if len(data) - at < _HEADER.size:
-            raise ValueError("it is cut off: a chunk has no header")
-        chunk = Chunk(data[at:], wanted, known)
-        yield chunk
+        try:
+            if len(data) - at < _HEADER.size:
+                raise ValueError("it is cut off: a chunk has no header")
+            chunk = Chunk(data[at:], wanted, known)
+        except (ValueError, IndexError) as problem:
+            if not found:
+                raise
+            return found, f"The last {len(data) - at:,} bytes of the file are not read: {problem}."
+        found.append(chunk)
         at += chunk.size
+    return found, ""

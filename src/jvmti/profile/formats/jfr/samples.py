@@ -92,10 +92,12 @@ class RecordedSamples:
     """Collects the samples of chunks.
 
     Attributes:
+        rest: what the rest of the file is, beside these chunks.
         merged: the tables.
         unread: how many events there are with stacks that are of no kind, by their type.
     """
 
+    rest: str = ""
     merged: Merged = field(default_factory=Merged)
     unread: dict[str, int] = field(default_factory=dict)
     _taken: dict[Kind, _Taken] = field(default_factory=dict)
@@ -105,13 +107,8 @@ class RecordedSamples:
     _began: int = 0
     _ended: int = 0
 
-    def add(self, chunk: Chunk, present: set[str]) -> None:
-        """Add the samples of a chunk.
-
-        Args:
-            chunk: the chunk.
-            present: the types of events that the recording has.
-        """
+    def add(self, chunk: Chunk) -> None:
+        """Add the samples of a chunk."""
         self._began = min(self._began or chunk.began, chunk.began)
         self._ended = max(self._ended, chunk.ended)
         settings = Settings(chunk)
@@ -129,7 +126,7 @@ class RecordedSamples:
         found = []
         for source in SOURCES:
             others = () if settings.profiler else INSTEAD.get(source.event, ())
-            if any(other in present for other in others):
+            if any(chunk.count(other) for other in others):
                 continue
             events = chunk.events(source.event, source.fields)
             # A later release may lack one.
@@ -177,6 +174,8 @@ class RecordedSamples:
             f"The recording has {count:,} events of {_UNREAD[name]}, which are not read."
             for name, count in self.unread.items()
         ]
+        if self.rest:
+            unread.append(self.rest)
         if self._lost:
             unread.append(f"Flight Recorder has lost {self._lost:,} bytes of events, of any kind.")
         for kind, taken in sorted(self._taken.items()):
