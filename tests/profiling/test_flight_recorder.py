@@ -118,3 +118,26 @@ def test_what_it_cannot_do_is_said(vm: jvmti.VM) -> None:
     with pytest.raises(ValueError, match="none of agent, jfr"):
         vm.profile("cpu", source="perf")  # type: ignore[arg-type]
     assert folders() == before
+
+
+def test_a_program_that_ends_leaves_its_samples(java_program: JavaPrograms) -> None:
+    program = java_program("Waiting", jvm_args=["-Xmx64m"])
+    program.expect("ready")
+    before = folders()
+    with jvmti.attach(program.pid, timeout=30) as vm:
+        if "JFR.start" not in vm.diagnostic_commands:
+            pytest.skip("this JVM has no Flight Recorder")
+        profile = vm.profile("cpu", source="jfr")
+        program.ask("work 700")
+        program.stop()
+        profile.stop()
+    assert profile.with_frame("Waiting.workUntil").weight > 0
+    assert folders() <= before
+    killed = java_program("Waiting", jvm_args=["-Xmx64m"])
+    killed.expect("ready")
+    with jvmti.attach(killed.pid, timeout=30) as vm:
+        profile = vm.profile("cpu", source="jfr")
+        killed.kill()
+        profile.stop()
+    assert profile.kinds == (Kind.CPU,)
+    assert any("ended without writing" in note for note in profile.limits[0].notes)

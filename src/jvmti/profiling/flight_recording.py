@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import itertools
 import os
 import shutil
@@ -72,11 +73,13 @@ class FlightRecording(Profile):
             )
         settings = " ".join(self._settings(intervals))
         self._folder = tempfile.mkdtemp(prefix="jvmti-jfr-")
+        self._file = os.path.join(self._folder, "recording.jfr")
         try:
             owner = os.stat(f"/proc/{vm.process.pid}").st_uid
             if owner != os.geteuid():
                 os.chown(self._folder, owner, -1)
             line = f"JFR.start name={self._name} settings=profile maxsize={_MOST}"
+            line += f" dumponexit=true filename={self._file}"
             answer = self._run(f"{line} {settings}".rstrip())
             # Without the module, some commands exist all the same, and say so.
             if "Started recording" not in answer:
@@ -87,7 +90,10 @@ class FlightRecording(Profile):
             self._remove()
             raise
         self._began_at = time.time_ns()
-        super().__init__(Samples([], [], [], []), Stacks([0], []), Frames([], []), Threads([], []))
+        tables = Samples([], [], [], []), Stacks([0], []), Frames([], []), Threads([], [])
+        began = self._began_at
+        limits = [Limits(kind, engine="JFR", began=began, ended=began) for kind in kinds]
+        super().__init__(*tables, limits)
 
     def _settings(self, intervals: Mapping[Kind, float]) -> list[str]:
         found = []
@@ -134,7 +140,8 @@ class FlightRecording(Profile):
     def stop(self) -> FlightRecording:
         """End the recording and read it; again it does nothing.
 
-        Of a VM that has ended, the profile has what was read until then.
+        Of a VM that has ended, the profile has what it wrote at its end. One that was killed writes
+        nothing: the profile has what was read until then.
         """
         if self._stopped:
             return self
@@ -142,6 +149,14 @@ class FlightRecording(Profile):
         try:
             if not self._vm._session.gone():
                 self._read("JFR.stop")
+            elif os.path.exists(self._file) and os.path.getsize(self._file):
+                self._load()
+            else:
+                note = "The VM ended without writing its recording."
+                self._limits = tuple(
+                    dataclasses.replace(one, ended=time.time_ns(), notes=(*one.notes, note))
+                    for one in self._limits
+                )
         finally:
             self._remove()
         return self
@@ -158,13 +173,15 @@ class FlightRecording(Profile):
         self.stop()
 
     def _read(self, verb: str) -> None:
-        path = os.path.join(self._folder, "recording.jfr")
-        self._run(f"{verb} name={self._name} filename={path}")
+        self._run(f"{verb} name={self._name} filename={self._file}")
+        self._load()
+
+    def _load(self) -> None:
         try:
-            whole = open_profile(path)
+            whole = open_profile(self._file)
         finally:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
+                os.unlink(self._file)
         part = whole.where(numpy.isin(whole.samples.kind, self._kinds_wanted))
         for name in ("kinds", "stack_weights"):
             self.__dict__.pop(name, None)
