@@ -264,6 +264,11 @@ def test_a_recording_that_was_not_ended_has_the_samples_of_its_complete_chunks(
         assert ours(profile) == ours(wanted)
         what = f"The last {end - first:,} bytes of the file are not read: it is cut off"
         assert what in "".join(map(str, profile.limits))
+    # One that its JVM has flushed, but not ended, says so in its header.
+    path.write_bytes(data[:64] + b"\1" + data[65:])
+    profile = jvmti.profile.open(path)
+    assert ours(profile) == ours(jvmti.profile.open(late(jvm)))
+    assert "was not ended" in "".join(map(str, profile.limits))
 
 
 @pytest.mark.on("25")

@@ -24,6 +24,8 @@ __all__ = ["Chunk", "chunks"]
 
 _HEADER = struct.Struct(">4sHHqqqqqqqI")
 _COMPRESSED = 1
+_IN_PROGRESS = 1 << 24
+"""The first byte of the features is not 0 before the chunk has its end."""
 
 
 class Chunk:
@@ -33,6 +35,8 @@ class Chunk:
         types: its types by their numbers.
         began: when it began, in nanoseconds since the epoch.
         ended: when it ended.
+        is_written: whether its JVM still writes it, or was killed meanwhile; then it has what was
+            flushed, once a second.
     """
 
     def __init__(
@@ -64,6 +68,7 @@ class Chunk:
         if self._ticks_a_second <= 0:
             raise ValueError("the clock of a chunk does not run")
         self._data = data[: self.size]
+        self.is_written = features >= _IN_PROGRESS
         self.ended = self.began + duration
         self._wanted = wanted
         self._checkpoint = checkpoint
@@ -180,4 +185,6 @@ def chunks(path: str | os.PathLike[str], wanted: Collection[str]) -> tuple[list[
             return found, f"The last {len(data) - at:,} bytes of the file are not read: {problem}."
         found.append(chunk)
         at += chunk.size
+    if any(one.is_written for one in found):
+        return found, "The recording was not ended: what was not flushed yet is missing."
     return found, ""
