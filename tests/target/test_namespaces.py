@@ -22,6 +22,7 @@ from jvmti.target.errors import (
     AttachDisabled,
     JvmDied,
     JvmStopped,
+    NotPermitted,
     SuspiciousFile,
 )
 from jvmti.target.hotspot import command, load_agent, protocol_version
@@ -247,6 +248,17 @@ def test_a_tmp_without_execution_sends_the_copy_elsewhere(
         assert greeting(connection) == "onattach 1"
     assert "/var/tmp/.jvmti-library-0/" in Path(f"/proc/{process.pid}/maps").read_text()
     assert not Path("/var/tmp/.jvmti-library-0").exists()
+
+
+def test_a_tmp_that_cannot_be_written_is_named(java_program: JavaPrograms, agent: str) -> None:
+    wrapper = [*UNSHARE, *own_tmp("size=64m")]
+    program = java_program("Idle", wrapper=wrapper, jvm_args=["-XX:-UsePerfData"])
+    program.expect("ready")
+    process = jvm_below(program.pid)
+    remount = ["mount", "-o", "remount,ro", "/tmp"]
+    subprocess.run(["nsenter", "-t", str(process.pid), "-m", *remount], check=True)
+    with pytest.raises(NotPermitted, match="Read-only file system. The JVM needs a writable /tmp"):
+        attach(process, library=agent)
 
 
 def test_a_changed_root_directory_is_entered(

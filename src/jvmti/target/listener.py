@@ -9,7 +9,7 @@ import stat
 import time
 from collections.abc import Callable
 
-from jvmti.target.errors import SuspiciousFile
+from jvmti.target.errors import NotPermitted, SuspiciousFile
 from jvmti.target.hotspot import peer_credentials
 from jvmti.target.processes.procfs import ProcessHandle
 
@@ -23,7 +23,7 @@ def private_directory(parent: str = "/tmp") -> str:
 
     Raises:
         SuspiciousFile: others can replace files in the parent.
-        OSError: the parent cannot be written.
+        NotPermitted: the parent cannot be written.
     """
     about = os.stat(parent)
     if about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX:
@@ -37,6 +37,11 @@ def private_directory(parent: str = "/tmp") -> str:
             os.mkdir(path, 0o700)
         except FileExistsError:
             continue
+        except OSError as error:
+            raise NotPermitted(
+                f"cannot create {path}: {error.strerror}. The JVM needs a writable {parent} to be "
+                "attached to; without one, start it with the agent"
+            ) from None
         return path
 
 
