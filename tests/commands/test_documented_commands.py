@@ -133,6 +133,9 @@ def there(
     script(commands / "jvmti", f'#!/bin/sh\nexec {sys.executable} -m jvmti "$@"\n')
     script(commands / "java", f'#!/bin/sh\nexec {jvm.java} {" ".join(jvm.args)} "$@"\n')
     script(there / "start-server.sh", "#!/bin/sh\nexec java -jar app.jar </dev/null\n")
+    idle = f"{jvm.java} {' '.join(jvm.args)} -cp classes Idle </dev/null\n"
+    for path in (there / "build.sh", commands / "spark-submit"):
+        script(path, f"#!/bin/sh\n{idle}{idle}")
     classes = there / "classes"
     for name in ("Workload", "Deadlock", "Idle", "com.acme.Server"):
         shutil.copytree(compiler.classes(name), classes, dirs_exist_ok=True)
