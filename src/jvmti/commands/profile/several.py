@@ -231,7 +231,7 @@ class _Followed:
 
     def _join(self) -> None:
         self._accepting.join()
-        self._started.close()  # JVMs that are still held go on without us
+        self._started.close()  # JVMs that are still held start as usual
         for thread in self._threads:
             thread.join()
 
