@@ -257,7 +257,7 @@ class Launch:
     def failure(
         self, timeout: float, main: str | None = None, skipped: Sequence[str] = ()
     ) -> LaunchFailed:
-        """Why no JVM has connected in so many seconds."""
+        """The error that no JVM has connected within this time in seconds."""
         seen = f" Released JVMs: {'; '.join(skipped)}." if skipped else ""
         wanted = f"no JVM with {main!r} in its name" if main else "no JVM"
         returncode = self.popen.poll()
