@@ -385,3 +385,8 @@ def ends_of(tree: StackTree) -> Iterator[tuple[list[str], StackNode]]:
         path[depth:] = [node.name]
         if node.ends:
             yield list(path), node
+
+
+def test_a_tree_without_a_sample_says_so():
+    tree = made.shop().where(slice(0)).tree()
+    assert repr(tree).startswith("<StackTree of 0 ms, 0 samples")

@@ -241,7 +241,7 @@ class StackTree(display.Tabular):
     def __repr__(self) -> str:
         what = (
             f"{quantity(self.samples, 'sample')} in {self.seconds:.3g} s"
-            if self.samples > 1
+            if self.samples != 1
             else "one sample"
         )
         why = f": {self.unseen}" if self.unseen and not self else ""
