@@ -390,3 +390,11 @@ def ends_of(tree: StackTree) -> Iterator[tuple[list[str], StackNode]]:
 def test_a_tree_without_a_sample_says_so():
     tree = made.shop().where(slice(0)).tree()
     assert repr(tree).startswith("<StackTree of 0 ms, 0 samples")
+
+
+def test_a_part_of_a_profile_counts_the_threads_that_have_samples():
+    shop = made.shop()
+    part = shop.where(shop.samples.thread == shop.samples.thread[0])
+    assert len(part.threads) > 1
+    assert " of 1 thread " in repr(part)
+    assert " of 1 thread " in part.flame().html

@@ -49,3 +49,11 @@ def test_a_flag_makes_them_exact(java_program: JavaPrograms) -> None:
         found, exact = shares(vm, program)
     assert exact is True
     assert found == pytest.approx(SHARES, abs=0.06)
+
+
+def test_without_a_compiler_nothing_is_inlined(java_program: JavaPrograms) -> None:
+    program = java_program("Inlined", jvm_args=["-Xmx64m", "-Xint"])
+    program.expect("ready")
+    with jvmti.attach(program.pid, timeout=30) as vm, vm.profile("cpu", interval=0.001) as profile:
+        program.ask("run 100")
+    assert profile.limits[0].inlined_exact is True

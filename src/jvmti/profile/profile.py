@@ -548,13 +548,17 @@ class Profile(display.Tabular):
         found.amount = self.amount
         return found
 
+    def _sampled_threads(self) -> int:
+        """How many threads have samples; the table may have others, as of a part of a profile."""
+        return int(numpy.count_nonzero(numpy.bincount(self.samples.thread)))
+
     @escaped
     def __repr__(self) -> str:
         kinds = " and ".join(kind.name.lower() for kind in self.kinds) or "no"
         seconds = (self.ended - self.began) / 1e9
         return (
             f"<Profile: {quantity(len(self), f'{kinds} sample')} of "
-            f"{quantity(len(self.threads), 'thread')} "
+            f"{quantity(self._sampled_threads(), 'thread')} "
             f"in {seconds:.3g} s>"
         )
 

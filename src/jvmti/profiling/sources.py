@@ -20,6 +20,12 @@ from jvmti.text.quantities import quantity
 
 _FEW = 32
 """Threads that may have no sample: those that just began, and carriers of virtual threads."""
+_MONITORS_LATE = 23
+"""From here on HotSpot's structures have no owner of a monitor that gets its first waiter."""
+_FIRST_WAITER = (
+    f" From Java {_MONITORS_LATE} on HotSpot does not name who has a monitor that gets its first "
+    "waiter, and there is time to ask for some of these only."
+)
 
 Tables = tuple[Samples, Stacks, Frames, Threads]
 
@@ -119,6 +125,8 @@ class AgentSource:
     def _inlined_exact(self) -> bool | None:
         if self._engine not in (ProfileEngine.PERF, ProfileEngine.TIMER):
             return True  # there is debug information for every safepoint
+        if "interpreted" in (self._vm.env.get_system_property("java.vm.info") or ""):
+            return True  # with -Xint nothing is inlined
         # HotSpot up to 17 is made to compile with debug information.
         if self._exact_asked and self._vm.version.major <= 17:
             return True
@@ -214,6 +222,7 @@ class AgentSource:
             notes.append(
                 f"The owner of the lock is known for {known:.0%} of the waiting time; a lock that "
                 "several readers have has none, nor one whose next owner has not yet run."
+                + (_FIRST_WAITER if self._vm.version.major >= _MONITORS_LATE else "")
             )
         if self._no_parking:
             notes.append(self._no_parking)

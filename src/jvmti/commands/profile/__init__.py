@@ -137,6 +137,8 @@ class Command:
         if given.target == "diff" and len(given.files) == 2:
             from jvmti.commands.profile.showing import show_difference
 
+            if given.launched is not None:
+                given.parser.error("diff compares two files: leave out what follows --")
             if given.by != "method":
                 given.parser.error(f"diff compares methods: leave out --by {given.by}")
             _refuse(given, "diff compares tables of methods", tree="--tree", callers="--callers")
@@ -147,7 +149,9 @@ class Command:
         if given.target == "diff" and given.files:
             given.parser.error(f"unexpected argument {given.files[0]!r}; diff takes two files")
         if given.files and any(map(_is_file, [given.target, *given.files])):
-            given.parser.error("it takes one file or several JVMs; Profile.merge has several files")
+            given.parser.error(
+                "one file at a time: diff compares two, and Profile.merge adds several up"
+            )
         if given.follow and given.launched is None:
             given.parser.error("--follow is for a program that is started: -- java …")
         if given.follow:

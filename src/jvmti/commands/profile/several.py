@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jvmti
 from jvmti import display
@@ -24,7 +24,6 @@ from jvmti.commands.profile.taking import (
     import_ahead,
     running,
     show_taken,
-    together,
 )
 from jvmti.interface.errors import Error, TargetLost
 from jvmti.model.vm import VM
@@ -34,14 +33,15 @@ from jvmti.target.options import AgentOptions
 from jvmti.text.printable import printable
 
 if TYPE_CHECKING:
+    from jvmti.commands.profile.taking import Running
     from jvmti.profile.profile import Profile
     from jvmti.target.connection import Connection
 
 __all__ = ["take_of_program", "take_of_targets"]
 
 Intervals = dict[str, float | None]
-Part = tuple[str, list[Any]]
-"""A JVM's name, and its profiles."""
+Part = tuple[str, "Running"]
+"""A JVM's name, and its profile."""
 
 
 def take_of_targets(given: argparse.Namespace, intervals: Intervals) -> int | None:
@@ -57,16 +57,15 @@ def take_of_targets(given: argparse.Namespace, intervals: Intervals) -> int | No
         try:
             with contextlib.ExitStack() as block:
                 for vm in vms.values():
-                    profiles = block.enter_context(running(vm, given, intervals))
-                    parts.append((vm.process.describe(), profiles))
+                    profile = block.enter_context(running(vm, given, intervals))
+                    parts.append((vm.process.describe(), profile))
                 began = time.monotonic()
                 import_ahead(given)
-                ended = [one for _, profiles in parts for one in profiles]
                 _wait(
                     f"profiling {len(parts)} JVMs",
                     began,
                     given.duration or DURATION,
-                    lambda: not any(one.running for one in ended),
+                    lambda: not any(profile.running for _, profile in parts),
                 )
         except (KeyboardInterrupt, TargetLost):
             if len(parts) < len(vms):
@@ -127,7 +126,7 @@ def _wait(what: str, began: float, length: float | None, over: Callable[[], bool
 
 
 def _as_one(parts: list[Part]) -> Profile:
-    first, *others = [together(profiles) for _, profiles in parts]
+    first, *others = [profile for _, profile in parts]
     return first.merge(*others, processes=[name for name, _ in parts])
 
 
@@ -249,7 +248,7 @@ class _Followed:
     def _take(self, connection: Connection) -> None:
         """Take the profile of a JVM that is held, to its end or that of all."""
         name = printable(connection.process.describe())
-        profiles: list[Any] | None = None
+        profile: Running | None = None
         try:
             vm = VM(connection, timeout=max(self._given.timeout, 30.0))
             self._vms.append(vm)
@@ -257,10 +256,10 @@ class _Followed:
                 try:
                     if self._given.source != "agent":
                         vm.proceed()
-                    with running(vm, self._given, self._intervals) as profiles:
-                        self._parts.append((vm.process.describe(), profiles))
+                    with running(vm, self._given, self._intervals) as profile:
+                        self._parts.append((vm.process.describe(), profile))
                         print(f"jvmti: profiling {name}", file=sys.stderr)
-                        while all(one.running for one in profiles) and not self._over.wait(STEP):
+                        while profile.running and not self._over.wait(STEP):
                             pass
                 finally:
                     if vm.held:
@@ -269,7 +268,7 @@ class _Followed:
             self._mistake = error
         except (Error, AttachError, OSError) as error:
             connection.close()
-            if profiles is None:
+            if profile is None:
                 print(printable(f"jvmti: {name} has no samples: {error}"), file=sys.stderr)
 
 

@@ -117,7 +117,7 @@ def show(given: argparse.Namespace, profile: Profile) -> None:
 
 def _about(profile: Profile) -> str:
     kinds = " and ".join(kind.name.lower() for kind in profile.kinds) or "no"
-    threads = len(numpy.unique(profile.samples.thread))
+    threads = profile._sampled_threads()
     seconds = (profile.ended - profile.began) / 1e9
     took = f" in {duration(seconds)}" if seconds else ""
     return f"{quantity(len(profile), f'{kinds} sample')} of {quantity(threads, 'thread')}{took}"
@@ -183,7 +183,7 @@ def _as_json(given: argparse.Namespace, profile: Profile) -> dict[str, Any]:
     found: dict[str, Any] = {
         "began": profile.began,
         "ended": profile.ended,
-        "threads": len(numpy.unique(profile.samples.thread)),
+        "threads": profile._sampled_threads(),
         "limits": [one.as_json() for one in profile.limits],
         "kinds": {},
     }

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
     from jvmti.model.vm import VM
     from jvmti.profile.profile import Profile
+    from jvmti.profiling.flight_recording import FlightRecording
+    from jvmti.profiling.live_profile import LiveProfile
+
+    Running = LiveProfile | FlightRecording
 
 __all__ = [
     "LEAVING",
@@ -32,7 +36,6 @@ __all__ = [
     "running",
     "show_taken",
     "take",
-    "together",
 ]
 
 STEP = 0.2
@@ -165,28 +168,30 @@ def _interval(text: str | None, kind: str) -> float | None:
 @contextlib.contextmanager
 def running(
     vm: Any, given: argparse.Namespace, intervals: dict[str, float | None]
-) -> Iterator[list[Any]]:
-    """Profiles that are running, one for each kind; they end with the block."""
-    options = {
-        "by": given.request,
-        "source": given.source,
-        "max_pause": given.max_pause,
-    }
-    profiles: list[Any] = []
+) -> Iterator[Running]:
+    """A profile that is running, of all kinds at once; it ends with the block."""
+    chosen = {kind: interval for kind, interval in intervals.items() if interval is not None}
+    profile: Running | None = None
     try:
         with _before_main(vm):
-            for kind, interval in intervals.items():
-                engine = given.engine if given.engine in ENGINES.get(kind, ()) else None
-                profiles.append(vm.profile(kind, interval=interval, engine=engine, **options))
-        yield profiles
+            profile = vm.profile(
+                *intervals,
+                interval=chosen or None,
+                engine=given.engine,
+                by=given.request,
+                source=given.source,
+                max_pause=given.max_pause,
+            )
+        yield profile
     finally:
-        _stop(vm, profiles)
+        if profile is not None:
+            _stop(vm, profile)
 
 
-def _stop(vm: VM, profiles: list[Any]) -> None:
-    """Stop the profiles; where the JVM does not answer, Ctrl-C leaves it at once.
+def _stop(vm: VM, profile: Running) -> None:
+    """Stop the profile; where the JVM does not answer, Ctrl-C leaves it at once.
 
-    They have then what was read until half a second before it stopped answering.
+    It has then what was read until half a second before it stopped answering.
     """
     hint = threading.Timer(
         _SILENT,
@@ -198,12 +203,10 @@ def _stop(vm: VM, profiles: list[Any]) -> None:
     hint.daemon = True
     hint.start()
     try:
-        for one in profiles:
-            one.stop()
+        profile.stop()
     except KeyboardInterrupt:
         vm.detach(LEAVING)
-        for one in profiles:
-            one.stop()
+        profile.stop()
     finally:
         hint.cancel()
 
@@ -253,18 +256,18 @@ def _taken(
     """
     to_its_end = False
     what = f"profiling {' and '.join(intervals)}"
-    profiles: list[Any] = []
+    profile: Running | None = None
     try:
-        with running(vm, given, intervals) as profiles:
+        with running(vm, given, intervals) as profile:
             began = time.monotonic()
             import_ahead(given)
             with display.progress(what) as report:
-                to_its_end = _wait(vm, profiles, length, report, began)
+                to_its_end = _wait(vm, profile, length, report, began)
     except (KeyboardInterrupt, TargetLost) as end:
-        if not profiles:
+        if profile is None:
             raise
         to_its_end = isinstance(end, TargetLost)
-    return together(profiles), to_its_end
+    return profile, to_its_end
 
 
 def import_ahead(given: argparse.Namespace) -> None:
@@ -279,16 +282,9 @@ def import_ahead(given: argparse.Namespace) -> None:
         import_writer(given.output)
 
 
-def together(profiles: list[Any]) -> Profile:
-    """The profiles of several kinds as one."""
-    first, *others = profiles
-    merged: Profile = first.merge(*others) if others else first
-    return merged
-
-
 def _wait(
     vm: VM,
-    profiles: list[Any],
+    profile: Running,
     length: float | None,
     report: Any,
     began: float,
@@ -305,7 +301,7 @@ def _wait(
             report(int(passed * 10), int(length * 10))
             if passed >= length:
                 return False
-        if not all(one.running for one in profiles) or _has_ended(vm):
+        if not profile.running or _has_ended(vm):
             return True
         time.sleep(STEP if length is None else max(min(STEP, length - passed), 0.001))
     return False
@@ -327,15 +323,15 @@ def _go_on(
     goes_on, to_its_end, written = True, False, True
     with end_asked() as asked:
         while goes_on and not asked.yet:
-            with running(vm, given, intervals) as profiles:
+            with running(vm, given, intervals) as profile:
                 begins = time.monotonic()
                 if last is None:
                     import_ahead(given)
                 else:
                     # While the next one runs, so that little time is in neither.
                     written &= _saved(given, last)
-                to_its_end = _wait(vm, profiles, given.loop, lambda *numbers: None, begins, asked)
-            last = together(profiles)
+                to_its_end = _wait(vm, profile, given.loop, lambda *numbers: None, begins, asked)
+            last = profile
             ended = given.duration is not None and time.monotonic() - began >= given.duration
             goes_on = not (to_its_end or ended)
     if last is not None:

@@ -103,7 +103,7 @@ def profile_graph(profile: Profile, title: str = "") -> FlameGraph:
     seconds = duration((profile.ended - profile.began) / 1e9)
     about = (
         f"{quantity(len(profile), 'sample')} of "
-        f"{quantity(len(profile.threads), 'thread')} in {seconds}"
+        f"{quantity(profile._sampled_threads(), 'thread')} in {seconds}"
     )
     return _graph(profile, parts, title or about, [about, *complaints])
 
