@@ -148,7 +148,7 @@ class _Followed:
         self._vms: list[VM] = []
         self._parts: list[Part] = []
         self._threads: list[threading.Thread] = []
-        self._told = False
+        self._reported = False
         self._accepting = threading.Thread(target=self._accept, name="jvmti accept", daemon=True)
         self._accepting.start()
 
@@ -212,8 +212,8 @@ class _Followed:
             return False
         if not self._started.anything_left():
             return True
-        if not self._told:
-            self._told = True
+        if not self._reported:
+            self._reported = True
             what = "the program has ended, but what it started has not; Ctrl-C ends the profile"
             print(f"jvmti: {what}", file=sys.stderr)
         return False

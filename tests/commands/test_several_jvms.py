@@ -180,7 +180,7 @@ def test_several_targets_are_one_profile(java_program: JavaPrograms, tmp_path: P
         (["--follow", "--request", "A.b", "--", "java"], "leave out --request"),
         (["4711", "4712", "--loop", "1", "-o", "x-%t.pb.gz"], "leave out --loop"),
         (["{0}", "{0}"], "is named twice"),
-        (["{0}", "x.parquet"], "one file or several JVMs"),
+        (["{0}", "x.parquet"], "one file at a time"),
         (["{0}", "NoSuchProgramAnywhere"], "NoSuchProgramAnywhere"),
         (["--follow", "--interval", "4g", "--alloc", "--", "{1}"], "is not from 1 byte to 2 GB"),
     ],
