@@ -8,6 +8,7 @@ Where only pip reaches the packages, by settings of its own, pip installs them.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -43,8 +44,11 @@ def install(*arguments: str) -> int:
 
 def has_uv() -> bool:
     """Whether uv is there, installed now if it was not."""
-    there = subprocess.call([sys.executable, "-c", "import uv"], stderr=subprocess.DEVNULL) == 0
-    return there or subprocess.call([*PIP, "--quiet", UV]) == 0
+    # What begins at the same time would find half of it.
+    with open(os.path.join(sys.prefix, ".uv-lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        there = subprocess.call([sys.executable, "-c", "import uv"], stderr=subprocess.DEVNULL) == 0
+        return there or subprocess.call([*PIP, "--quiet", UV]) == 0
 
 
 if __name__ == "__main__":
