@@ -42,7 +42,7 @@ def busy(shared_java_program: JavaPrograms) -> JavaProgram:
 def test_one_picture_is_printed(busy: JavaProgram) -> None:
     shown = here("top", busy.pid, "--once", "--interval", 1)
     assert shown.returncode == 0, shown.stderr
-    for word in ("processors", "threads", "allocates", "heap", "collection pauses"):
+    for word in ("processors", "threads", "resident", "allocates", "heap", "collection pauses"):
         assert word in shown.stdout
     methods, threads = shown.stdout.split("\nmethods\n")[1].split("\nthreads\n")
     assert methods.splitlines()[1].endswith("Waiting.working")
@@ -106,6 +106,13 @@ for _ in range(20):
 print(time.process_time(), flush=True)
 input()
 """
+
+
+def test_the_memory_of_the_process_is_what_the_kernel_says(busy: JavaProgram) -> None:
+    found = json.loads(here("top", busy.pid, "--once", "--json", "--interval", 0.2).stdout)
+    status = Path(f"/proc/{busy.pid}/status").read_text()
+    resident = int(status.partition("VmRSS:")[2].split()[0]) * 1024
+    assert found["resident_bytes"] == pytest.approx(resident, rel=0.1)
 
 
 def test_the_time_of_threads_that_have_ended_counts() -> None:
@@ -197,7 +204,7 @@ def test_keys_choose_sort_filter_and_open(terminal: Terminal, busy: JavaProgram)
 def test_it_fits_any_terminal_at_once(busy: JavaProgram) -> None:
     words = ["-m", "jvmti", "top", str(busy.pid), "--interval", "100"]
     with terminals.Terminal(words, {}) as terminal:
-        terminal.wait_for("threads, allocates(?s:.*)Waiting.working(?s:.*)q quit")
+        terminal.wait_for("threads, resident(?s:.*)Waiting.working(?s:.*)q quit")
         terminal.resize(5, 60)
         terminal.wait_for(r"\Amethods, by their own(?s:.*)Waiting.working")
         terminal.resize(20, 60)

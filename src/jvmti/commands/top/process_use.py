@@ -1,4 +1,4 @@
-"""Processor time and threads of a process, with those of the agent apart."""
+"""Processor time, threads and memory of a process, with the agent's threads apart."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ __all__ = ["ProcessUse", "Use"]
 _OWN = "jvmti "
 """The names of the agent's threads begin so."""
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Use(NamedTuple):
-    """Processor time of a process since it began, and its threads.
+    """Processor time of a process since it began, its threads, and its memory.
 
     Attributes:
         seconds: processor time, of threads that have ended, too.
         threads: how many it has, without the agent's.
         own: for each of the agent's threads, by its number, its processor time in seconds, which
             ``seconds`` contains.
+        resident: bytes of memory that it has in use: heap, code, stacks and all else.
     """
 
     seconds: float
     threads: int
     own: dict[int, float]
+    resident: int
 
     def own_since(self, before: Use) -> float:
         """Processor time of the agent's threads since then, in seconds."""
@@ -49,10 +52,10 @@ class ProcessUse:
     def read(self) -> Use:
         """Read it; of a process that has ended, nothing."""
         try:
-            seconds, threads = _times(f"{self._folder}/stat")
+            seconds, threads, resident = _counters(f"{self._folder}/stat")
             present = os.listdir(f"{self._folder}/task")
         except OSError:
-            return Use(0.0, 0, {})
+            return Use(0.0, 0, {}, 0)
         # A new thread has the name of the one that began it until it gets its own.
         unsure = self._new
         self._new = set()
@@ -72,16 +75,17 @@ class ProcessUse:
         for thread, name in names.items():
             if name.startswith(_OWN):
                 with contextlib.suppress(OSError):
-                    own[int(thread)] = _times(f"{self._folder}/task/{thread}/stat")[0]
-        return Use(seconds, max(threads - len(own), 0), own)
+                    own[int(thread)] = _counters(f"{self._folder}/task/{thread}/stat")[0]
+        return Use(seconds, max(threads - len(own), 0), own, resident)
 
 
-def _times(path: str) -> tuple[float, int]:
-    """Seconds of processor time, and threads of the process.
+def _counters(path: str) -> tuple[float, int, int]:
+    """Seconds of processor time, threads of the process, and its resident bytes.
 
     Raises:
         OSError: it has ended.
     """
     with open(path, errors="replace") as file:
         fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS, int(fields[17])
+    seconds = (int(fields[11]) + int(fields[12])) / _TICKS
+    return seconds, int(fields[17]), int(fields[21]) * _PAGE

@@ -125,6 +125,7 @@ def head(picture: Picture) -> list[str]:
     length = picture.seconds or 1
     use = f"{picture.processors:.2f} processors (jvmti {picture.agent:.2f})"
     parts = [use, f"{quantity(picture.threads, 'thread')}"]
+    parts.append(f"resident {size(picture.resident)}")
     if picture.allocated is not None:
         least = size(int(INTERVALS["alloc"] / length))
         rate = f"{size(int(picture.allocated))}/s" if picture.allocated else f"below {least}/s"
@@ -156,6 +157,7 @@ def as_json(picture: Picture, most: int | None) -> dict[str, Any]:
         "processors": round(picture.processors, 3),
         "agent_processors": round(picture.agent, 3),
         "threads": picture.threads,
+        "resident_bytes": picture.resident,
         "heap_bytes": picture.heap,
         "collection_pauses": picture.pauses,
         "collection_pause_seconds": None if picture.paused is None else round(picture.paused, 6),

@@ -35,6 +35,7 @@ class Picture:
             agent's left out.
         agent: how many the agent's threads used.
         threads: how many threads the process has without the agent's.
+        resident: bytes of memory that the process has in use.
         heap: bytes that are used, committed, and the most; ``None`` if unknown.
         pauses: how many pauses for collections there were; ``None`` if unknown.
         paused: seconds of them; ``None`` if unknown.
@@ -48,6 +49,7 @@ class Picture:
         self.processors = 0.0
         self.agent = 0.0
         self.threads = 0
+        self.resident = 0
         self.heap: dict[str, int] | None = None
         self.pauses: int | None = None
         self.paused: float | None = None
@@ -135,6 +137,7 @@ class Meter:
         made.processors = max(used_now.seconds - used.seconds - own, 0) / length
         made.agent = own / length
         made.threads = used_now.threads
+        made.resident = used_now.resident
         if collected and collected_now:
             made.pauses = _sum(collected_now, "count") - _sum(collected, "count")
             made.paused = _sum(collected_now, "seconds") - _sum(collected, "seconds")
