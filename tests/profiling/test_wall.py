@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -177,7 +178,10 @@ def test_threads_that_there_was_no_time_to_look_at_are_reported(java_program: Ja
         seen = len(numpy.unique(profile.samples.thread))
         (note,) = [one for one in profile.limits[0].notes if "have no samples" in one]
         assert seen < 270
-        assert note.startswith(f"{len(vm.threads) - seen:,} of {len(vm.threads):,} threads")
+        unseen, alive = map(int, re.findall(r"\d+", note)[:2])
+        # Threads of the VM come and go.
+        assert alive == pytest.approx(len(vm.threads), abs=5)
+        assert unseen == pytest.approx(alive - seen, abs=5)
         with vm.profile("wall", interval=0.1) as profile:
             for _ in range(300):
                 if len(profile.update().threads) > 300:
