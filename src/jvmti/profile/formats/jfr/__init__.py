@@ -7,7 +7,10 @@ that are alive, contended monitors and parking.  What is not: events of other ty
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
 
 from jvmti.profile.errors import NotAProfile, ProfileError
 
@@ -15,6 +18,32 @@ if TYPE_CHECKING:
     from jvmti.profile.profile import Profile
 
 __all__ = ["read"]
+
+Part = TypeVar("Part")
+Made = TypeVar("Made")
+
+
+_AHEAD = 2
+"""Chunks that are read beside the one whose samples are added; each takes memory."""
+
+
+def _ahead(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterator[Made]:
+    """What is made of each part, by threads that are ahead: most of it is not Python's own code."""
+    if len(parts) < _AHEAD:
+        yield from map(make, parts)
+        return
+    with ThreadPoolExecutor(_AHEAD) as threads:
+        waiting = deque(threads.submit(make, part) for part in parts[:_AHEAD])
+        try:
+            for part in parts[_AHEAD:]:
+                made = waiting.popleft().result()
+                waiting.append(threads.submit(make, part))
+                yield made
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for one in waiting:
+                one.cancel()
 
 
 def read(path: str) -> Profile:
@@ -25,14 +54,14 @@ def read(path: str) -> Profile:
     """
     # At its first use: a package that imports its own modules can be entered from two sides.
     from jvmti.profile.formats.jfr.recording import chunks
-    from jvmti.profile.formats.jfr.samples import WANTED, RecordedSamples
+    from jvmti.profile.formats.jfr.samples import WANTED, ChunkSamples, RecordedSamples
     from jvmti.profile.profile import Profile
 
     try:
         parts, rest = chunks(path, WANTED)
         samples = RecordedSamples(rest=rest)
-        for chunk in parts:
-            samples.add(chunk)
+        for one in _ahead(ChunkSamples, parts):
+            samples.add(one)
         limits = samples.limits()
         if not limits:
             other = f", only {', '.join(samples.unread)}" if samples.unread else ""

@@ -12,6 +12,8 @@ import numpy
 from numpy.typing import NDArray
 
 from jvmti.profile.formats.jfr.recording import Chunk
+from jvmti.profile.formats.jfr.sources import Sampled
+from jvmti.profile.formats.library import dense
 
 __all__ = ["EVENTS", "FirstSamples"]
 
@@ -34,17 +36,20 @@ class FirstSamples:
     def __init__(self) -> None:
         self.known: Column = numpy.empty(0, numpy.int64)
 
-    def weights(self, chunk: Chunk, events: dict[str, Column]) -> Column:
+    def weights(self, chunk: Chunk, samples: Sampled) -> Column:
         """The bytes that were allocated within the recording, for each sample of a chunk.
 
         Args:
             chunk: the next chunk.
-            events: the samples: their ``startTime``, ``eventThread`` and ``weight``.
+            samples: its samples.
         """
-        weight, thread = events["weight"].copy(), events["eventThread"]
-        order = numpy.lexsort((events["startTime"], thread))
-        threads, first, number = numpy.unique(thread[order], return_index=True, return_inverse=True)
-        row = order[first]
+        weight, time = samples.weight.copy(), samples.time
+        threads, number = dense(samples.thread)
+        earliest = numpy.full(len(threads), numpy.iinfo(numpy.int64).max)
+        numpy.minimum.at(earliest, number, time)
+        begins = numpy.flatnonzero(time == earliest[number])
+        # Of equal times, the first.
+        row = begins[numpy.unique(number[begins], return_index=True)[1]]
         started = chunk.events(_START, {"thread"}) or {}
         begun = started.get("thread", numpy.empty(0, numpy.int64))
         known = numpy.union1d(self.known, begun)
@@ -61,7 +66,7 @@ class FirstSamples:
         is_older = (counted[place] == threads) & ~numpy.isin(threads, known)
         within = (most - least)[place]
         sampled = numpy.zeros(len(threads), numpy.int64)
-        numpy.add.at(sampled, number, weight[order])
+        numpy.add.at(sampled, number, weight)
         # Of a thread that ended before the chunk, only the first of the two totals is there.
         only = numpy.where(least[place] <= weight[row], least[place], 0)
         excess = numpy.where(within > 0, sampled - within, only)

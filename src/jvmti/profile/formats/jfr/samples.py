@@ -17,7 +17,7 @@ from jvmti.profile.merging import Merged
 from jvmti.profile.tables import Kind, Samples
 from jvmti.text.quantities import quantity
 
-__all__ = ["WANTED", "RecordedSamples"]
+__all__ = ["WANTED", "ChunkSamples", "RecordedSamples"]
 
 Column = NDArray[numpy.int64]
 
@@ -87,6 +87,48 @@ class _Taken:
         return ", ".join([*own, *self.profilers])
 
 
+class ChunkSamples:
+    """The samples of a chunk, which need no other chunk.
+
+    Attributes:
+        chunk: the chunk.
+        settings: its settings.
+        found: the samples of each type of events; without any, there is nothing of what follows.
+        stacks: the table of their stacks, with their ``frames``; ``stack`` has each sample's row.
+        truncated: which stacks are.
+        threads: the table of their threads; ``thread`` and ``owner`` have rows.
+    """
+
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
+        self.settings = settings = Settings(chunk)
+        self.found: list[Sampled] = []
+        for source in SOURCES:
+            others = () if settings.profiler else INSTEAD.get(source.event, ())
+            if any(chunk.count(other) for other in others):
+                continue
+            events = chunk.events(source.event, source.fields)
+            # A later release may lack one.
+            if events is not None and source.needed <= {*events}:
+                self.found.append(sampled(chunk, settings, source, events))
+        if not self.found:
+            return
+        stacks = ChunkStacks(chunk.constants, libraries=bool(settings.profiler))
+        self.stack, self.stacks, self.truncated = stacks.stacks(
+            self.joined("trace"), self.joined("type")
+        )
+        self.frames = stacks.frames
+        self.threads, self.thread, self.owner = threads_of(
+            chunk.constants,
+            self.joined("thread"),
+            [(len(one.time), one.owner) for one in self.found],
+        )
+
+    def joined(self, name: str) -> Column:
+        """A column of the samples of all types of events."""
+        return numpy.concatenate([getattr(one, name) for one in self.found])
+
+
 @dataclass
 class RecordedSamples:
     """Collects the samples of chunks.
@@ -107,11 +149,11 @@ class RecordedSamples:
     _began: int = 0
     _ended: int = 0
 
-    def add(self, chunk: Chunk) -> None:
+    def add(self, one: ChunkSamples) -> None:
         """Add the samples of a chunk."""
+        chunk, settings = one.chunk, one.settings
         self._began = min(self._began or chunk.began, chunk.began)
         self._ended = max(self._ended, chunk.ended)
-        settings = Settings(chunk)
         lost = chunk.events("jdk.DataLoss", {"total"})
         if lost is not None and "total" in lost:
             self._lost = max(self._lost, int(lost["total"].max()))
@@ -123,46 +165,31 @@ class RecordedSamples:
         for name in _UNREAD:
             if count := chunk.count(name):
                 self.unread[name] = self.unread.get(name, 0) + count
-        found = []
-        for source in SOURCES:
-            others = () if settings.profiler else INSTEAD.get(source.event, ())
-            if any(chunk.count(other) for other in others):
-                continue
-            events = chunk.events(source.event, source.fields)
-            # A later release may lack one.
-            if events is not None and source.needed <= {*events}:
-                if source.event == allocations.SAMPLE:
-                    events["weight"] = self._first.weights(chunk, events)
-                found.append(sampled(chunk, settings, source, events))
-        if found:
-            self._take(chunk, settings, found)
-
-    def _take(self, chunk: Chunk, settings: Settings, found: list[Sampled]) -> None:
-        def joined(name: str) -> Column:
-            return numpy.concatenate([getattr(one, name) for one in found])
-
-        stacks = ChunkStacks(chunk.constants, libraries=bool(settings.profiler))
-        stack, table, truncated = stacks.stacks(joined("trace"), joined("type"))
-        threads, thread, owner = threads_of(
-            chunk.constants, joined("thread"), [(len(one.time), one.owner) for one in found]
-        )
-        kinds = joined("kind")
-        failed = table.depths == 0
-        for one in found:
-            for number in numpy.unique(one.kind).tolist():
-                self._taken.setdefault(Kind(number), _Taken()).add(Kind(number), one, settings)
+        if not one.found:
+            return
+        weights = [
+            self._first.weights(chunk, part) if part.source.event == allocations.SAMPLE
+            else part.weight
+            for part in one.found
+        ]  # fmt: skip
+        kinds = one.joined("kind")
+        failed = one.stacks.depths == 0
+        for part in one.found:
+            for number in numpy.flatnonzero(numpy.bincount(part.kind)).tolist():
+                self._taken.setdefault(Kind(number), _Taken()).add(Kind(number), part, settings)
         for kind, taken in self._taken.items():
-            counts = numpy.bincount(stack[kinds == kind], minlength=len(table))
-            taken.truncated += int(counts[truncated].sum())
+            counts = numpy.bincount(one.stack[kinds == kind], minlength=len(one.stacks))
+            taken.truncated += int(counts[one.truncated].sum())
             taken.failed += int(counts[failed].sum())
         self.merged.add(
             Samples(
-                *(joined("time"), thread, stack, joined("weight"), kinds, joined("state")),
-                owner=owner,
+                *(one.joined("time"), one.thread, one.stack, numpy.concatenate(weights)),
+                *(kinds, one.joined("state")),
+                owner=one.owner,
             ),
-            table,
-            stacks.frames,
-            threads,
+            one.stacks,
+            one.frames,
+            one.threads,
             [],
             [],
         )

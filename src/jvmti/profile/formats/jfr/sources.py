@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
@@ -89,8 +89,8 @@ class Sampled(NamedTuple):
     trace: Column
     """The number of the stack trace."""
     weight: Column
-    kind: Column
-    state: Column
+    kind: NDArray[Any]
+    state: NDArray[Any]
     type: Column
     """The number of the class that was allocated, or of the lock; 0 for none."""
     owner: Column | None
@@ -110,7 +110,8 @@ def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, 
     """
     rows = len(events["startTime"])
     none = numpy.zeros(rows, numpy.int64)
-    kind, state = none + source.kind, none + source.state
+    kind: NDArray[Any] = numpy.full(rows, source.kind, numpy.uint8)
+    state: NDArray[Any] = numpy.full(rows, source.state, numpy.uint8)
     weight = events[source.weight] if source.weight else none
     if source.event == WALL or (settings.profiler and source.event == EXECUTION):
         kind, state, weight = _ticks(chunk, settings, source, events)
