@@ -28,7 +28,7 @@ _AHEAD = 2
 
 
 def _ahead(make: Callable[[Part], Made], parts: Sequence[Part]) -> Iterator[Made]:
-    """What is made of each part, by threads that are ahead: most of it is not Python's own code."""
+    """Results for the parts in their order, by threads: most of the work is not Python code."""
     if len(parts) < _AHEAD:
         yield from map(make, parts)
         return
