@@ -41,7 +41,7 @@ ONE = re.compile(r"\b1 (thread|cpu sample)\b")
 #: Process ids, times, addresses and sizes of what commands print.
 NUMBER = re.compile(r"\b(?:0x[0-9a-f]+|\d[\d,.:]*)\b|(?<=\w)#?\d+\b")
 #: A time, once its number is 0: on a busy machine it may be long enough for another unit.
-TIME = re.compile(r"\b0 [mµ]?s\b")
+TIME = re.compile(r"\b0 (?:min 0 )?[mµ]?s\b")
 LIKE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 FENCE = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.M | re.S)
 
