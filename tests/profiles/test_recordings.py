@@ -287,6 +287,25 @@ def test_chunks_that_were_sampled_in_different_ways_all_have_their_samples(
     assert limits.engine == "JFR (ExecutionSample, CPUTimeSample)"
 
 
+@pytest.mark.since(17)
+def test_objects_beside_the_buffers_alone_do_not_replace_samples_of_all(
+    jvm: jvms.Jvm, java_classes: Callable[..., Path], tmp_path: Path
+):
+    path = tmp_path / "beside.jfr"
+    beside = "jdk.ObjectAllocationOutsideTLAB"
+    options = f"settings=profile,{beside}#enabled=true,filename={path}"
+    command = [jvm.java, "-Xmx128m", "-Xlog:disable", f"-XX:StartFlightRecording:{options}"]
+    # With the smallest buffers, arrays of a few KB go beside them.
+    command += ["-XX:TLABSize=2k", "-XX:MinTLABSize=2k", "-XX:-ResizeTLAB"]
+    command += ["-cp", str(java_classes("Recorded")), "Recorded", "1"]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    assert printed(jvm, path, beside)
+    samples = printed(jvm, path, "jdk.ObjectAllocationSample")
+    profile = jvmti.profile.open(path)["alloc"]
+    assert len(profile) == len(samples)
+    assert profile.limits[0].engine == "JFR (ObjectAllocationSample)"
+
+
 @pytest.mark.on("21")  # it has no such events of its own
 def test_samples_of_processor_time_say_what_they_stand_for_and_lack(
     jvm: jvms.Jvm, java_classes: Callable[..., Path], tmp_path: Path

@@ -19,7 +19,6 @@ __all__ = ["EVENTS", "FirstSamples"]
 
 Column = NDArray[numpy.int64]
 
-SAMPLE = "jdk.ObjectAllocationSample"
 _TOTALS = "jdk.ThreadAllocationStatistics"
 _START = "jdk.ThreadStart"
 EVENTS = (_TOTALS, _START)

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from jvmti.profile.formats.jfr import allocations
 from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.formats.jfr.settings import SETTING, Settings
-from jvmti.profile.formats.jfr.sources import CPU_TIME, INSTEAD, SOURCES, Sampled, sampled
+from jvmti.profile.formats.jfr.sources import (
+    ALLOCATION,
+    CPU_TIME,
+    SOURCES,
+    Sampled,
+    is_replaced,
+    sampled,
+)
 from jvmti.profile.formats.jfr.stacks import ChunkStacks, threads_of
 from jvmti.profile.limits import Limits
 from jvmti.profile.merging import Merged
@@ -104,8 +111,7 @@ class ChunkSamples:
         self.settings = settings = Settings(chunk)
         self.found: list[Sampled] = []
         for source in SOURCES:
-            others = () if settings.profiler else INSTEAD.get(source.event, ())
-            if any(chunk.count(other) for other in others):
+            if not settings.profiler and is_replaced(chunk, source.event):
                 continue
             events = chunk.events(source.event, source.fields)
             # A later release may lack one.
@@ -168,7 +174,7 @@ class RecordedSamples:
         if not one.found:
             return
         weights = [
-            self._first.weights(chunk, part) if part.source.event == allocations.SAMPLE
+            self._first.weights(chunk, part) if part.source.event == ALLOCATION
             else part.weight
             for part in one.found
         ]  # fmt: skip

@@ -11,7 +11,7 @@ from jvmti.profile.formats.jfr.recording import Chunk
 from jvmti.profile.formats.jfr.settings import Settings
 from jvmti.profile.tables import Kind, State
 
-__all__ = ["CPU_TIME", "INSTEAD", "SOURCES", "Sampled", "Source", "sampled"]
+__all__ = ["ALLOCATION", "CPU_TIME", "SOURCES", "Sampled", "Source", "is_replaced", "sampled"]
 
 Column = NDArray[numpy.int64]
 
@@ -45,17 +45,18 @@ CPU_TIME = "jdk.CPUTimeSample"
 EXECUTION = "jdk.ExecutionSample"
 WALL = "profiler.WallClockSample"
 LIVE = "profiler.LiveObject"
+ALLOCATION = "jdk.ObjectAllocationSample"
+_BUFFER = "jdk.ObjectAllocationInNewTLAB"
+_BESIDE = "jdk.ObjectAllocationOutsideTLAB"
 
 SOURCES = (
     Source(CPU_TIME, Kind.CPU, weight="samplingPeriod", state=State.RUNNING),
     Source(EXECUTION, Kind.CPU, thread="sampledThread", state=State.RUNNING),
     Source("jdk.NativeMethodSample", Kind.WALL, thread="sampledThread", state=State.NATIVE),
     Source(WALL, Kind.WALL, thread="sampledThread", weight="samples"),
-    Source("jdk.ObjectAllocationInNewTLAB", Kind.ALLOC, weight="tlabSize", type="objectClass"),
-    Source(
-        "jdk.ObjectAllocationOutsideTLAB", Kind.ALLOC, weight="allocationSize", type="objectClass"
-    ),
-    Source("jdk.ObjectAllocationSample", Kind.ALLOC, weight="weight", type="objectClass"),
+    Source(_BUFFER, Kind.ALLOC, weight="tlabSize", type="objectClass"),
+    Source(_BESIDE, Kind.ALLOC, weight="allocationSize", type="objectClass"),
+    Source(ALLOCATION, Kind.ALLOC, weight="weight", type="objectClass"),
     Source(LIVE, Kind.LIVE, weight="allocationSize", type="objectClass"),
     Source(
         "jdk.JavaMonitorEnter",
@@ -69,14 +70,6 @@ SOURCES = (
 )
 """Those whose names begin with ``profiler`` are async-profiler's; it writes some of the others,
 too."""
-INSTEAD = {
-    EXECUTION: (CPU_TIME,),
-    "jdk.ObjectAllocationSample": (
-        "jdk.ObjectAllocationInNewTLAB",
-        "jdk.ObjectAllocationOutsideTLAB",
-    ),
-}
-"""Events of Flight Recorder that others replace, since both say the same."""
 _STATES = {"STATE_RUNNABLE": State.RUNNABLE, "STATE_SLEEPING": State.SLEEPING}
 
 
@@ -97,6 +90,21 @@ class Sampled(NamedTuple):
     """The number of the thread that had the lock, 0 for none; ``None`` if no event has one."""
     biased: int = 0
     """How many were taken at a safepoint after their time."""
+
+
+def is_replaced(chunk: Chunk, event: str) -> bool:
+    """Whether a chunk has other events of Flight Recorder that say the same, and say it better.
+
+    Each new buffer of a thread, with objects beside the buffers, is all that was allocated; those
+    objects alone are not.
+    """
+    if event == EXECUTION:
+        return chunk.count(CPU_TIME) > 0
+    if event == ALLOCATION:
+        return chunk.count(_BUFFER) > 0
+    if event == _BESIDE:
+        return chunk.count(ALLOCATION) > 0 and not chunk.count(_BUFFER)
+    return False
 
 
 def sampled(chunk: Chunk, settings: Settings, source: Source, events: dict[str, Column]) -> Sampled:
