@@ -119,6 +119,18 @@ def test_what_was_allocated_is_no_method_in_a_file_either(suffix: str, tmp_path:
     assert again.top(by="type") == profile.top(by="type")
 
 
+def test_a_hidden_class_without_a_package_ends_collapsed_stacks_too(tmp_path: Path):
+    path = tmp_path / "a.collapsed"
+    path.write_text(
+        "Main.run;Main$$Lambda$9.0x00007fb174002440_[i] 3\nMain.run;Main.hold;byte[]_[i] 4\n"
+    )
+    profile = jvmti.profile.open(path)
+    own = {one.name: one.own for one in profile.top() if one.own}
+    assert own == {"Main.hold": 4, "Main.run": 3}
+    types = {one.name: one.own for one in profile.top(None, by="type")}
+    assert types == {"byte[]": 4, "Main$$Lambda$9/0x00007fb174002440": 3}
+
+
 def test_classes_end_collapsed_stacks_of_async_profiler(tmp_path: Path):
     path = tmp_path / "p.collapsed"
     path.write_text("com/acme/Order.add_[j];java/util/HashMap$Node[]_[i] 3\n")

@@ -35,9 +35,11 @@ _LINE = re.compile(r"(.*) (\d+)")
 _THREAD = re.compile(r"\[(.*) tid=\d+\]")
 _TYPE = re.compile(
     r"(?:(?:boolean|byte|char|short|int|long|float|double)(?:\[\])+"
-    r"|(?:[\w$]+[./])+[A-Z$][\w$]*(?:[./+]0x[0-9a-f]+)?(?:\[\])*)(?:_\[[ik]\])?"
+    r"|(?:[\w$]+[./])+[A-Z$][\w$]*(?:[./+]0x[0-9a-f]+)?(?:\[\])*"
+    r"|[A-Z$][\w$]*[./+]0x[0-9a-f]+)(?:_\[[ik]\])?"
 )
-"""An array, or a class in a package; async-profiler adds where it was allocated."""
+"""An array, a class in a package, or a hidden one in any; async-profiler adds where it was
+allocated."""
 
 
 def write(profile: Profile, path: str, name: str) -> None:
