@@ -174,10 +174,9 @@ class RecordedSamples:
         if not one.found:
             return
         weights = [
-            self._first.weights(chunk, part) if part.source.event == ALLOCATION
-            else part.weight
+            self._first.weights(chunk, part) if part.source.event == ALLOCATION else part.weight
             for part in one.found
-        ]  # fmt: skip
+        ]
         kinds = one.joined("kind")
         failed = one.stacks.depths == 0
         for part in one.found:
